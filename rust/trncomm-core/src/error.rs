@@ -1,0 +1,226 @@
+//! What can go wrong, one enum a stage. A message names the value and what was expected.
+
+use thiserror::Error;
+
+use crate::units::{Bandwidth, Bytes};
+
+/// A quantity that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum UnitError {
+    /// A rate of zero.
+    #[error("bandwidth must be above 0 bytes/s, got 0")]
+    ZeroBandwidth,
+    /// A transfer that takes longer than a time can hold.
+    #[error("{bytes} at {bandwidth} take over 2^64 ps (213 days), the longest time that can be simulated")]
+    TimeOverflow {
+        /// The size of the transfer.
+        bytes: Bytes,
+        /// The rate of the transfer.
+        bandwidth: Bandwidth,
+    },
+    /// A text that doesn't read as the quantity.
+    #[error("can't read {text:?} as a {quantity}; expected {expected}")]
+    Unreadable {
+        /// What was given.
+        text: String,
+        /// What it should have been: "size", "bandwidth", "duration".
+        quantity: &'static str,
+        /// The forms that are read.
+        expected: &'static str,
+    },
+}
+
+/// A topology that can't be built, or a part of one that doesn't exist.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TopologyError {
+    /// A quantity of a link.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    /// An argument outside its range.
+    #[error("{argument} must be {expected}, got {value}")]
+    Argument {
+        /// The argument's name.
+        argument: &'static str,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        value: String,
+    },
+    /// A link to or from a node that isn't there.
+    #[error("link {link} names node {node}, but there are {nodes} nodes (0 to {})", nodes.saturating_sub(1))]
+    UnknownNode {
+        /// Position of the link in the list.
+        link: usize,
+        /// The node it names.
+        node: u64,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// A link from a node to itself.
+    #[error("link {link} joins node {node} to itself")]
+    SelfLoop {
+        /// Position of the link in the list.
+        link: usize,
+        /// The node.
+        node: u32,
+    },
+    /// Ranks without a path between them.
+    #[error("there is no path from rank {from} to rank {to}")]
+    Disconnected {
+        /// The rank that can't send.
+        from: u32,
+        /// The rank that can't be reached.
+        to: u32,
+    },
+    /// More nodes or links than ids.
+    #[error("{what} would number {count}, more than the {limit} that a topology can hold")]
+    TooLarge {
+        /// "nodes" or "links".
+        what: &'static str,
+        /// How many there would be.
+        count: u128,
+        /// How many there may be.
+        limit: u64,
+    },
+}
+
+/// A collective or an algorithm that can't be built as asked.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum AlgorithmError {
+    /// A name that isn't known.
+    #[error("unknown {kind} {name:?}; {hint}")]
+    Unknown {
+        /// "collective", "algorithm", "parameter".
+        kind: &'static str,
+        /// What was given.
+        name: String,
+        /// The nearest right spelling, or the choices.
+        hint: String,
+    },
+    /// An algorithm that can't serve the request.
+    #[error("{algorithm} can't build {collective} over {ranks} ranks: {reason}")]
+    NotApplicable {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The collective.
+        collective: &'static str,
+        /// The number of ranks.
+        ranks: usize,
+        /// Which counts or shapes work, and what fits instead.
+        reason: String,
+    },
+    /// A parameter outside its range.
+    #[error("{parameter} must be {expected}, got {value}")]
+    Parameter {
+        /// The parameter's name.
+        parameter: String,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        value: String,
+    },
+    /// The schedule that came out is malformed.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+}
+
+/// A schedule that is malformed or doesn't do what its collective promises.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// A program that can't be run at all.
+    #[error("rank {rank}, stream {stream}: {reason}")]
+    Malformed {
+        /// The rank.
+        rank: u32,
+        /// Its stream.
+        stream: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A table of the schedule that doesn't fit its shape.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// A run that can't start or can't end.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// A quantity out of range.
+    #[error(transparent)]
+    Unit(#[from] UnitError),
+    /// The schedule can't run.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// The topology can't carry a message.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// An option outside its range.
+    #[error("{option} must be {expected}, got {value}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// What is allowed.
+        expected: String,
+        /// What was given.
+        value: String,
+    },
+    /// More ranks than the topology has.
+    #[error("the schedule has {schedule} ranks, the topology {topology}")]
+    Ranks {
+        /// Ranks of the schedule.
+        schedule: usize,
+        /// Ranks of the topology.
+        topology: usize,
+    },
+    /// Ranks wait for messages that nobody will send.
+    #[error("deadlock at {time_ps} ps: {waiting} of {ranks} ranks wait; {first}")]
+    Deadlock {
+        /// When the last event happened.
+        time_ps: u64,
+        /// How many ranks wait.
+        waiting: usize,
+        /// How many ranks there are.
+        ranks: usize,
+        /// What the first of them waits for.
+        first: String,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted after {events} events, at {time_ps} ps of simulated time")]
+    Interrupted {
+        /// Events so far.
+        events: u64,
+        /// The simulated time reached.
+        time_ps: u64,
+    },
+}
+
+/// Names the nearest of `choices` to `wanted`, or lists them all.
+pub(crate) fn hint<'a>(wanted: &str, choices: impl Iterator<Item = &'a str>) -> String {
+    let choices: Vec<&str> = choices.collect();
+    let nearest = choices.iter().map(|choice| (edit_distance(wanted, choice), choice)).min();
+    match nearest {
+        Some((distance, choice)) if distance <= wanted.len().div_ceil(3) => format!("did you mean {choice:?}?"),
+        _ => format!("choose from {}", choices.join(", ")),
+    }
+}
+
+/// The number of single-character edits between two names (Levenshtein).
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,1 @@
+//! The Python binding: convert, call once, convert back.
