@@ -141,6 +141,9 @@ pub struct Goal {
 impl Goal {
     /// A collective with rank 0 as its root.
     pub fn new(collective: Collective) -> Self {
-        Self { collective, root: RankId::new(0) }
+        Self {
+            collective,
+            root: RankId::new(0),
+        }
     }
 }

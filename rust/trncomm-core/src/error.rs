@@ -202,7 +202,10 @@ pub enum SimulationError {
 /// Names the nearest of `choices` to `wanted`, or lists them all.
 pub(crate) fn hint<'a>(wanted: &str, choices: impl Iterator<Item = &'a str>) -> String {
     let choices: Vec<&str> = choices.collect();
-    let nearest = choices.iter().map(|choice| (edit_distance(wanted, choice), choice)).min();
+    let nearest = choices
+        .iter()
+        .map(|choice| (edit_distance(wanted, choice), choice))
+        .min();
     match nearest {
         Some((distance, choice)) if distance <= wanted.len().div_ceil(3) => format!("did you mean {choice:?}?"),
         _ => format!("choose from {}", choices.join(", ")),

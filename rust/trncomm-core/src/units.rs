@@ -144,7 +144,9 @@ pub struct Bandwidth(NonZeroU64);
 impl Bandwidth {
     /// A rate of `bytes_per_second`; zero is an error.
     pub fn new(bytes_per_second: u64) -> Result<Self, UnitError> {
-        NonZeroU64::new(bytes_per_second).map(Self).ok_or(UnitError::ZeroBandwidth)
+        NonZeroU64::new(bytes_per_second)
+            .map(Self)
+            .ok_or(UnitError::ZeroBandwidth)
     }
 
     /// The rate in bytes a second.
@@ -156,14 +158,16 @@ impl Bandwidth {
     ///
     /// An error where the time passes 2⁶⁴ − 1 ps (213 days).
     pub fn checked_serialization(self, bytes: Bytes) -> Result<Time, UnitError> {
-        let picoseconds =
-            (u128::from(bytes.0) * u128::from(PICOSECONDS_PER_SECOND)).div_ceil(u128::from(self.0.get()));
-        u64::try_from(picoseconds).map(Time).map_err(|_| UnitError::TimeOverflow { bytes, bandwidth: self })
+        let picoseconds = (u128::from(bytes.0) * u128::from(PICOSECONDS_PER_SECOND)).div_ceil(u128::from(self.0.get()));
+        u64::try_from(picoseconds)
+            .map(Time)
+            .map_err(|_| UnitError::TimeOverflow { bytes, bandwidth: self })
     }
 
     /// As [`Self::checked_serialization`], for sizes that were checked before.
     pub fn serialization(self, bytes: Bytes) -> Time {
-        self.checked_serialization(bytes).expect("the largest message was checked before the run")
+        self.checked_serialization(bytes)
+            .expect("the largest message was checked before the run")
     }
 }
 
