@@ -8,4 +8,5 @@
 pub mod collective;
 pub mod error;
 pub mod ids;
+pub mod topology;
 pub mod units;
