@@ -29,6 +29,22 @@ pub enum UnitError {
         /// The forms that are read.
         expected: &'static str,
     },
+    /// A text that reads as a part of a base unit.
+    #[error("{text:?} doesn't come to a whole number of {unit}")]
+    Fractional {
+        /// What was given.
+        text: String,
+        /// The base unit: "bytes", "bytes/s", "picoseconds".
+        unit: &'static str,
+    },
+    /// A text that reads as more than can be counted, in size or in decimal places.
+    #[error("{text:?} is out of range: expected less than 2^64 {unit}, and no more than 38 digits")]
+    OutOfRange {
+        /// What was given.
+        text: String,
+        /// The base unit: "bytes", "bytes/s", "picoseconds".
+        unit: &'static str,
+    },
 }
 
 /// A topology that can't be built, or a part of one that doesn't exist.

@@ -3,9 +3,13 @@
 //! Arithmetic that mixes units lives here and nowhere else. Overflow is an error where a user can cause it
 //! (`checked_*`, constructors) and a panic where it would mean a broken invariant.
 
+mod parse;
+
 use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Sub};
+
+pub use parse::{parse_bandwidth, parse_size, parse_time};
 
 use crate::error::UnitError;
 
