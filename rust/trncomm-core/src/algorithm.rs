@@ -2,8 +2,8 @@
 //!
 //! To add one: write its file with a `pub(super) const` of type [`Algorithm`], and name it in [`ALL`].
 
-mod binomial;
 mod bidirectional_ring;
+mod binomial;
 mod direct;
 mod one_shot;
 mod pairwise;
@@ -113,25 +113,38 @@ impl Request<'_> {
 
     /// The value of one of the algorithm's parameters.
     pub fn parameter(&self, name: &str) -> u64 {
-        let parameter = self.algorithm.parameters.iter().find(|parameter| parameter.name == name);
-        let default = parameter.expect("an algorithm asks for parameters that it lists").default;
+        let parameter = self
+            .algorithm
+            .parameters
+            .iter()
+            .find(|parameter| parameter.name == name);
+        let default = parameter
+            .expect("an algorithm asks for parameters that it lists")
+            .default;
         self.parameters.get(name).copied().unwrap_or(default)
     }
 }
 
 /// The algorithms that build `collective`.
 pub fn algorithms(collective: Collective) -> impl Iterator<Item = &'static Algorithm> {
-    ALL.iter().copied().filter(move |algorithm| algorithm.collectives.contains(&collective))
+    ALL.iter()
+        .copied()
+        .filter(move |algorithm| algorithm.collectives.contains(&collective))
 }
 
 /// The algorithm called `name` that builds `collective`.
 fn find(collective: Collective, name: &str) -> Result<&'static Algorithm, AlgorithmError> {
     let wanted = name.to_ascii_lowercase().replace('-', "_");
-    algorithms(collective).find(|algorithm| algorithm.name == wanted).ok_or_else(|| AlgorithmError::Unknown {
-        kind: "algorithm",
-        name: name.to_owned(),
-        hint: format!("for {collective}, {}", hint(&wanted, algorithms(collective).map(|algorithm| algorithm.name))),
-    })
+    algorithms(collective)
+        .find(|algorithm| algorithm.name == wanted)
+        .ok_or_else(|| AlgorithmError::Unknown {
+            kind: "algorithm",
+            name: name.to_owned(),
+            hint: format!(
+                "for {collective}, {}",
+                hint(&wanted, algorithms(collective).map(|algorithm| algorithm.name))
+            ),
+        })
 }
 
 /// The schedule of `collective` over all ranks of `topology` by the algorithm called `name`.
@@ -178,5 +191,11 @@ pub fn build(
             });
         }
     }
-    (algorithm.build)(&Request { topology, collective, root, parameters, algorithm })
+    (algorithm.build)(&Request {
+        topology,
+        collective,
+        root,
+        parameters,
+        algorithm,
+    })
 }

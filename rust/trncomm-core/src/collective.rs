@@ -143,12 +143,19 @@ pub struct Goal {
 impl Goal {
     /// A collective from one buffer to another, with rank 0 as its root.
     pub fn out_of_place(collective: Collective) -> Self {
-        Self { collective, root: RankId::new(0), in_place: false }
+        Self {
+            collective,
+            root: RankId::new(0),
+            in_place: false,
+        }
     }
 
     /// A collective within one buffer, with rank 0 as its root.
     pub fn in_place(collective: Collective) -> Self {
-        Self { in_place: true, ..Self::out_of_place(collective) }
+        Self {
+            in_place: true,
+            ..Self::out_of_place(collective)
+        }
     }
 
     /// The same with another root.

@@ -29,6 +29,22 @@ pub enum UnitError {
         /// The forms that are read.
         expected: &'static str,
     },
+    /// A text that reads as a part of a base unit.
+    #[error("{text:?} doesn't come to a whole number of {unit}")]
+    Fractional {
+        /// What was given.
+        text: String,
+        /// The base unit: "bytes", "bytes/s", "picoseconds".
+        unit: &'static str,
+    },
+    /// A text that reads as more than can be counted, in size or in decimal places.
+    #[error("{text:?} is out of range: expected less than 2^64 {unit}, and no more than 38 digits")]
+    OutOfRange {
+        /// What was given.
+        text: String,
+        /// The base unit: "bytes", "bytes/s", "picoseconds".
+        unit: &'static str,
+    },
 }
 
 /// A topology that can't be built, or a part of one that doesn't exist.
@@ -165,7 +181,10 @@ pub enum ScheduleError {
         channel: u32,
     },
     /// A chunk that lacks what some rank contributes.
-    #[error("rank {rank} ends without the contribution of {} in output[{chunk}]", ranks_text(missing))]
+    #[error(
+        "rank {rank} ends without the contribution of {} in output[{chunk}]",
+        ranks_text(missing)
+    )]
     Missing {
         /// The rank that ends with the wrong chunk.
         rank: u32,
@@ -175,7 +194,10 @@ pub enum ScheduleError {
         missing: Vec<u32>,
     },
     /// A chunk into which some rank's contribution went more than once.
-    #[error("rank {rank} ends with the contribution of {} more than once in output[{chunk}]", ranks_text(doubled))]
+    #[error(
+        "rank {rank} ends with the contribution of {} more than once in output[{chunk}]",
+        ranks_text(doubled)
+    )]
     Doubled {
         /// The rank that ends with the wrong chunk.
         rank: u32,
@@ -262,7 +284,11 @@ pub enum SimulationError {
 /// `rank 3`, or `ranks 3, 4, 5, …`.
 fn ranks_text(ranks: &[u32]) -> String {
     let listed: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();
-    let more = if ranks.len() > 8 { format!(" and {} more", ranks.len() - 8) } else { String::new() };
+    let more = if ranks.len() > 8 {
+        format!(" and {} more", ranks.len() - 8)
+    } else {
+        String::new()
+    };
     let plural = if ranks.len() == 1 { "" } else { "s" };
     format!("rank{plural} {}{more}", listed.join(", "))
 }

@@ -56,10 +56,7 @@ pub struct Proof {
 /// An error says what is wrong: a missing or doubled contribution, a deadlock, a message that nobody receives, a
 /// message of another size than its receiver expects, a chunk that is read before anything is in it; or that the
 /// schedule is too large to run whole.
-pub fn verify(
-    schedule: &Schedule,
-    control: &mut dyn FnMut(Progress) -> Control,
-) -> Result<Proof, SimulationError> {
+pub fn verify(schedule: &Schedule, control: &mut dyn FnMut(Progress) -> Control) -> Result<Proof, SimulationError> {
     let scratch = u128::from(schedule.capacity(Buffer::Scratch));
     let cells = schedule.ranks() as u128 * (2 * u128::from(schedule.chunks()) + scratch);
     refuse_above("chunks over all ranks", cells, MAX_CELLS)?;
@@ -74,7 +71,11 @@ pub fn verify(
 }
 
 fn refuse_above(what: &'static str, count: u128, limit: u64) -> Result<(), ScheduleError> {
-    if count > limit.into() { Err(ScheduleError::TooLarge { what, count, limit }) } else { Ok(()) }
+    if count > limit.into() {
+        Err(ScheduleError::TooLarge { what, count, limit })
+    } else {
+        Ok(())
+    }
 }
 
 fn prove<V: Value>(
@@ -86,7 +87,12 @@ fn prove<V: Value>(
     let buffers = Buffers::<V>::new(schedule);
     let outcome = run(code, &Endpoint::free(), Instant::default(), buffers, control).map_err(as_proof_error)?;
     if let Some((source_rank, destination, channel)) = outcome.unreceived {
-        return Err(ScheduleError::Unreceived { source_rank, destination, channel }.into());
+        return Err(ScheduleError::Unreceived {
+            source_rank,
+            destination,
+            channel,
+        }
+        .into());
     }
     let chunks = check_end(schedule, &outcome.memory)?;
     #[allow(clippy::cast_precision_loss)] // a bound needs no more precision
@@ -94,14 +100,19 @@ fn prove<V: Value>(
         Method::Exact => 0.0,
         Method::Fingerprint => (chunks as f64 * (-40f64).exp2()).min(1.0),
     };
-    Ok(Proof { method, messages: outcome.messages, chunks, miss_probability })
+    Ok(Proof {
+        method,
+        messages: outcome.messages,
+        chunks,
+        miss_probability,
+    })
 }
 
 fn as_proof_error(error: SimulationError) -> SimulationError {
     match error {
-        SimulationError::Deadlock { waiting, ranks, first, .. } => {
-            ScheduleError::Deadlock { waiting, ranks, first }.into()
-        }
+        SimulationError::Deadlock {
+            waiting, ranks, first, ..
+        } => ScheduleError::Deadlock { waiting, ranks, first }.into(),
         other => other,
     }
 }

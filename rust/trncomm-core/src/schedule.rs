@@ -13,7 +13,7 @@ mod shape;
 
 use std::collections::HashMap;
 
-pub use code::{ChunkRef, Code, Step};
+pub use code::{ChunkRef, Code, Step, StreamCode};
 pub use expr::{Expr, MAX_DEPTH, Op, Site};
 pub use layout::Layout;
 pub use program::{Buffer, Chunks, Combine, Instruction, Program, Run, Stream};
@@ -80,7 +80,11 @@ impl Schedule {
                 })
             })
             .collect();
-        let roles = if programs.len() == 1 { Roles::Same } else { Roles::Table(table) };
+        let roles = if programs.len() == 1 {
+            Roles::Same
+        } else {
+            Roles::Table(table)
+        };
         Self::checked(name.into(), goal, shape, chunks, scratch, programs, roles)
     }
 
@@ -110,7 +114,15 @@ impl Schedule {
                 shape.ranks()
             )));
         }
-        let schedule = Self { name, goal, shape, chunks, scratch, programs, roles };
+        let schedule = Self {
+            name,
+            goal,
+            shape,
+            chunks,
+            scratch,
+            programs,
+            roles,
+        };
         schedule.check()?;
         Ok(schedule)
     }

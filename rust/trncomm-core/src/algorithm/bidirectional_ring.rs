@@ -19,11 +19,18 @@ pub(super) const BIDIRECTIONAL_RING: Algorithm = Algorithm {
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let ranks = request.ranks();
-    let half = |which: i64| move |index: Expr| Chunks::one(Buffer::Output, index * 2i64 + which);
+    let half = |which: i64| move |index: Expr| Chunks::one(Buffer::Output, index * 2 + which);
     let program = Program::parallel(vec![
         ring::passes(request.collective(), ranks, 1, &half(0)),
         ring::passes(request.collective(), ranks, -1, &half(1)),
     ]);
     let name = BIDIRECTIONAL_RING.name;
-    Ok(Schedule::uniform(name, request.in_place(), request.line()?, 2 * ranks as u64, 0, program)?)
+    Ok(Schedule::uniform(
+        name,
+        request.in_place(),
+        request.line()?,
+        2 * ranks as u64,
+        0,
+        program,
+    )?)
 }

@@ -21,10 +21,14 @@ pub(super) const BINOMIAL: Algorithm = Algorithm {
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let ranks = request.ranks() as u64;
     let root = u64::from(request.root().get());
-    let whole = || Chunks::one(Buffer::Output, 0i64);
+    let whole = || Chunks::one(Buffer::Output, 0);
     let program_of = |rank: u32| {
         let from_root = (u64::from(rank) + ranks - root) % ranks;
-        let reach = if from_root == 0 { ranks.next_power_of_two() } else { 1 << from_root.trailing_zeros() };
+        let reach = if from_root == 0 {
+            ranks.next_power_of_two()
+        } else {
+            1 << from_root.trailing_zeros()
+        };
         let mut body = Vec::new();
         if from_root != 0 {
             body.push(Instruction::receive(Place::shift(0, -reach.cast_signed()), whole()));
@@ -36,5 +40,12 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         }
         Program::single(body)
     };
-    Ok(Schedule::by_rank(BINOMIAL.name, request.in_place(), request.line()?, 1, 0, program_of)?)
+    Ok(Schedule::by_rank(
+        BINOMIAL.name,
+        request.in_place(),
+        request.line()?,
+        1,
+        0,
+        program_of,
+    )?)
 }

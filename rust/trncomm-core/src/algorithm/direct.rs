@@ -35,30 +35,49 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let all_gather = || {
         [
             Instruction::repeat(others, vec![Instruction::send(after(), own())]),
-            Instruction::repeat(others, vec![Instruction::receive(before(), block(Buffer::Output, before()))]),
+            Instruction::repeat(
+                others,
+                vec![Instruction::receive(before(), block(Buffer::Output, before()))],
+            ),
         ]
     };
     let (goal, body) = match request.collective() {
         Collective::ReduceScatter => (request.in_place(), reduce_scatter().to_vec()),
         Collective::AllGather => (request.in_place(), all_gather().to_vec()),
         Collective::AllToAll => (request.out_of_place(), all_to_all(others)),
-        _ => (request.in_place(), reduce_scatter().into_iter().chain(all_gather()).collect()),
+        _ => (
+            request.in_place(),
+            reduce_scatter().into_iter().chain(all_gather()).collect(),
+        ),
     };
     let ranks = request.ranks() as u64;
-    Ok(Schedule::uniform(DIRECT.name, goal, request.line()?, ranks, 0, Program::single(body))?)
+    Ok(Schedule::uniform(
+        DIRECT.name,
+        goal,
+        request.line()?,
+        ranks,
+        0,
+        Program::single(body),
+    )?)
 }
 
 fn all_to_all(others: usize) -> Vec<Instruction> {
     vec![
         keep_own_block(),
         Instruction::repeat(others, vec![Instruction::send(after(), block(Buffer::Input, after()))]),
-        Instruction::repeat(others, vec![Instruction::receive(before(), block(Buffer::Output, before()))]),
+        Instruction::repeat(
+            others,
+            vec![Instruction::receive(before(), block(Buffer::Output, before()))],
+        ),
     ]
 }
 
 /// The block that a rank sends to itself in an all-to-all.
 pub(super) fn keep_own_block() -> Instruction {
-    Instruction::copy(Chunks::one(Buffer::Input, Expr::rank()), Chunks::one(Buffer::Output, Expr::rank()))
+    Instruction::copy(
+        Chunks::one(Buffer::Input, Expr::rank()),
+        Chunks::one(Buffer::Output, Expr::rank()),
+    )
 }
 
 /// The rank 1 + i further on.

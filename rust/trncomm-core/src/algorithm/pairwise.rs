@@ -23,8 +23,17 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         Instruction::send(after(), block(Buffer::Input, after())),
         Instruction::receive(before(), block(Buffer::Output, before())),
     ];
-    let program =
-        Program::single(vec![keep_own_block(), Instruction::repeat(request.ranks() - 1, exchange)]);
+    let program = Program::single(vec![
+        keep_own_block(),
+        Instruction::repeat(request.ranks() - 1, exchange),
+    ]);
     let ranks = request.ranks() as u64;
-    Ok(Schedule::uniform(PAIRWISE.name, request.out_of_place(), request.line()?, ranks, 0, program)?)
+    Ok(Schedule::uniform(
+        PAIRWISE.name,
+        request.out_of_place(),
+        request.line()?,
+        ranks,
+        0,
+        program,
+    )?)
 }

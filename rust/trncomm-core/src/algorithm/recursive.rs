@@ -58,7 +58,11 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
         halving: request.collective().reduces(),
         doubling: request.collective() != Collective::ReduceScatter,
     };
-    let fold = Fold { active: 1 << ranks.ilog2(), extra: ranks - (1 << ranks.ilog2()), ranks };
+    let fold = Fold {
+        active: 1 << ranks.ilog2(),
+        extra: ranks - (1 << ranks.ilog2()),
+        ranks,
+    };
     let program_of = |rank: u32| {
         Program::single(if (rank as usize) >= 2 * fold.extra {
             fold.exchanges(&parts, Expr::rank() - fold.extra)
@@ -68,7 +72,14 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
             fold.even_of_pair(&parts)
         })
     };
-    Ok(Schedule::by_rank(algorithm.name, request.in_place(), request.line()?, ranks as u64, 0, program_of)?)
+    Ok(Schedule::by_rank(
+        algorithm.name,
+        request.in_place(),
+        request.line()?,
+        ranks as u64,
+        0,
+        program_of,
+    )?)
 }
 
 /// How N ranks fold onto a power of two.
@@ -84,15 +95,24 @@ impl Fold {
         let start = |x: Expr| x.clone() + x.min(self.extra);
         let first = start(x.clone());
         let count = start(x.clone() + width) - first.clone();
-        Chunks::range(Buffer::Output, first, if self.extra == 0 { Expr::from(width) } else { count })
+        Chunks::range(
+            Buffer::Output,
+            first,
+            if self.extra == 0 { Expr::from(width) } else { count },
+        )
     }
 
     fn everything(&self) -> Chunks {
-        Chunks::range(Buffer::Output, 0i64, self.ranks)
+        Chunks::range(Buffer::Output, 0, self.ranks)
     }
 
-    fn place(&self, x: Expr) -> Place {
-        if self.extra == 0 { Place::rank(x) } else { Place::rank(x.clone() + (x + 1).min(self.extra)) }
+    /// The active rank whose number differs from `x` in one bit.
+    fn across(&self, x: &Expr, distance: usize) -> Place {
+        if self.extra == 0 {
+            return Place::xor(0, distance);
+        }
+        let other = x.clone() ^ distance;
+        Place::rank(other.clone() + (other + 1).min(self.extra))
     }
 
     /// The exchanges among active ranks, of which this is number `x`.
@@ -106,8 +126,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.place(other()), theirs));
-                body.push(Instruction::reduce(self.place(other()), ours));
+                body.push(Instruction::send(self.across(&x, distance), theirs));
+                body.push(Instruction::reduce(self.across(&x, distance), ours));
             }
         }
         if parts.doubling {
@@ -115,8 +135,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.place(other()), ours));
-                body.push(Instruction::receive(self.place(other()), theirs));
+                body.push(Instruction::send(self.across(&x, distance), ours));
+                body.push(Instruction::receive(self.across(&x, distance), theirs));
             }
         }
         body
@@ -132,7 +152,7 @@ impl Fold {
         } else {
             body.push(Instruction::receive(partner(), partners_block()));
         }
-        body.extend(self.exchanges(parts, (Expr::rank() - 1) / 2i64));
+        body.extend(self.exchanges(parts, (Expr::rank() - 1) / 2));
         if parts.doubling {
             body.push(Instruction::send(partner(), self.everything()));
         } else {
@@ -147,6 +167,9 @@ impl Fold {
         let own_block = || Chunks::one(Buffer::Output, Expr::rank());
         let hand_over = if parts.halving { self.everything() } else { own_block() };
         let take_back = if parts.doubling { self.everything() } else { own_block() };
-        vec![Instruction::send(partner(), hand_over), Instruction::receive(partner(), take_back)]
+        vec![
+            Instruction::send(partner(), hand_over),
+            Instruction::receive(partner(), take_back),
+        ]
     }
 }

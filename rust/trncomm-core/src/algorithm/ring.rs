@@ -24,7 +24,14 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let ranks = request.ranks();
     let block = |index: Expr| Chunks::one(Buffer::Output, index);
     let program = Program::single(passes(request.collective(), ranks, 1, &block));
-    Ok(Schedule::uniform(RING.name, request.in_place(), request.line()?, ranks as u64, 0, program)?)
+    Ok(Schedule::uniform(
+        RING.name,
+        request.in_place(),
+        request.line()?,
+        ranks as u64,
+        0,
+        program,
+    )?)
 }
 
 /// The passes of a ring that goes up (`direction` 1) or down (−1) the ranks; `block` names the chunks of a block.
@@ -38,19 +45,29 @@ pub(super) fn passes(
     let previous = || Place::shift(0, -direction);
     // The block of the rank `back` steps before this one.
     let behind = |back: i64| {
-        let by = if direction > 0 { Expr::from(-back) - Expr::var(0) } else { Expr::var(0) + back };
+        let by = if direction > 0 {
+            Expr::from(-back) - Expr::var(0)
+        } else {
+            Expr::var(0) + back
+        };
         block(Expr::rank_at(Place::shift(0, by)))
     };
     let reduce_scatter = || {
         Instruction::repeat(
             ranks - 1,
-            vec![Instruction::send(next(), behind(1)), Instruction::reduce(previous(), behind(2))],
+            vec![
+                Instruction::send(next(), behind(1)),
+                Instruction::reduce(previous(), behind(2)),
+            ],
         )
     };
     let all_gather = || {
         Instruction::repeat(
             ranks - 1,
-            vec![Instruction::send(next(), behind(0)), Instruction::receive(previous(), behind(1))],
+            vec![
+                Instruction::send(next(), behind(0)),
+                Instruction::receive(previous(), behind(1)),
+            ],
         )
     };
     match collective {

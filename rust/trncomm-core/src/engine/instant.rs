@@ -32,6 +32,9 @@ impl Network for Instant {
     }
 
     fn traffic(&self) -> Traffic {
-        Traffic { events: self.events, ..Traffic::default() }
+        Traffic {
+            events: self.events,
+            ..Traffic::default()
+        }
     }
 }

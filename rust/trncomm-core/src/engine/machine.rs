@@ -12,7 +12,7 @@ use super::memory::Memory;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{ScheduleError, SimulationError};
 use crate::ids::RankId;
-use crate::schedule::{Code, Combine, MAX_DEPTH, Site, Step};
+use crate::schedule::{Code, Combine, MAX_DEPTH, Site, Step, StreamCode};
 use crate::topology::Endpoint;
 use crate::units::{Bytes, Time};
 
@@ -141,9 +141,11 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             }));
             open.push(u32::try_from(count).unwrap_or(u32::MAX));
             let total = u32::try_from(streams.len()).ok().filter(|&total| total < COMPLETION);
-            first.push(total.ok_or_else(|| {
-                ScheduleError::Shape(format!("the ranks have over {COMPLETION} streams together"))
-            })?);
+            first.push(
+                total.ok_or_else(|| {
+                    ScheduleError::Shape(format!("the ranks have over {COMPLETION} streams together"))
+                })?,
+            );
         }
         Ok(Self {
             code,
@@ -196,7 +198,13 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 }
                 Advance::Idle => break,
             };
-            if paused && control(Progress { done: self.done, total, time: self.now }) == Control::Stop {
+            if paused
+                && control(Progress {
+                    done: self.done,
+                    total,
+                    time: self.now,
+                }) == Control::Stop
+            {
                 return Err(SimulationError::Interrupted {
                     events: self.network.traffic().events,
                     time_ps: self.now.picoseconds(),
@@ -209,7 +217,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn take(&mut self, event: Due) -> Result<(), SimulationError> {
         match event {
             Due::Delivered(id) if self.endpoint.completion() > Time::ZERO => {
-                self.network.wake(self.now + self.endpoint.completion(), id | COMPLETION);
+                self.network
+                    .wake(self.now + self.endpoint.completion(), id | COMPLETION);
                 Ok(())
             }
             Due::Delivered(id) => self.arrived(id),
@@ -224,7 +233,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     /// A message is complete at its destination: hands it to the stream that waits for it, or keeps it.
     fn arrived(&mut self, id: MessageId) -> Result<(), SimulationError> {
-        let message = self.messages[id as usize].as_ref().expect("a delivered message is under way");
+        let message = self.messages[id as usize]
+            .as_ref()
+            .expect("a delivered message is under way");
         let (source, destination, channel) = (message.source, message.destination, message.channel);
         self.delivered += 1;
         self.finish[source as usize] = self.now;
@@ -243,7 +254,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     /// Gives a message to the receive instruction at which the stream stands.
     fn absorb(&mut self, stream: u32, id: MessageId) -> Result<(), SimulationError> {
-        let message = self.messages[id as usize].take().expect("a delivered message is under way");
+        let message = self.messages[id as usize]
+            .take()
+            .expect("a delivered message is under way");
         self.free.push(id);
         let (code, site, index) = self.at(stream);
         let Step::Receive { chunks, combine, .. } = &code.steps[index] else {
@@ -294,10 +307,14 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     }
 
     /// Where a stream stands: its code, the site for its expressions, and the index of its step.
-    fn at(&self, stream: u32) -> (&'c crate::schedule::StreamCode<'c>, Site<'c>, usize) {
+    fn at(&self, stream: u32) -> (&'c StreamCode<'c>, Site<'c>, usize) {
         let state = &self.streams[stream as usize];
         let number = (stream - self.first[state.rank as usize]) as usize;
-        let site = Site { shape: self.code.schedule().shape(), rank: state.rank, vars: state.vars };
+        let site = Site {
+            shape: self.code.schedule().shape(),
+            rank: state.rank,
+            vars: state.vars,
+        };
         (&self.code.streams(state.rank)[number], site, state.position as usize)
     }
 
@@ -315,10 +332,18 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     let bytes = chunks
                         .bytes(&site, self.code.layout())
                         .map_err(|reason| self.malformed(stream, reason))?;
-                    let payload =
-                        self.memory.send(&site, chunks).map_err(|reason| self.malformed(stream, reason))?;
+                    let payload = self
+                        .memory
+                        .send(&site, chunks)
+                        .map_err(|reason| self.malformed(stream, reason))?;
                     let channel = code.channel;
-                    self.send(Message { source: site.rank, destination, channel, bytes, payload })?;
+                    self.send(Message {
+                        source: site.rank,
+                        destination,
+                        channel,
+                        bytes,
+                        payload,
+                    })?;
                     self.complete(stream);
                 }
                 Step::Receive { from, .. } => {
@@ -356,13 +381,21 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 Step::Enter { depth, times, exit } => {
                     let state = &mut self.streams[stream as usize];
                     state.vars[*depth] = 0;
-                    state.position = if *times == 0 { position(*exit) } else { state.position + 1 };
+                    state.position = if *times == 0 {
+                        position(*exit)
+                    } else {
+                        state.position + 1
+                    };
                 }
                 Step::Again { depth, times, start } => {
                     site.vars[*depth] += 1;
                     let state = &mut self.streams[stream as usize];
                     state.vars = site.vars;
-                    state.position = if site.vars[*depth] < *times { position(*start) } else { state.position + 1 };
+                    state.position = if site.vars[*depth] < *times {
+                        position(*start)
+                    } else {
+                        state.position + 1
+                    };
                 }
             }
         }
@@ -376,7 +409,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             self.messages[id as usize] = Some(message);
             id
         } else {
-            let id = u32::try_from(self.messages.len()).ok().filter(|id| id & COMPLETION == 0);
+            let id = u32::try_from(self.messages.len())
+                .ok()
+                .filter(|id| id & COMPLETION == 0);
             self.messages.push(Some(message));
             id.ok_or(SimulationError::Option {
                 option: "messages under way at once",
@@ -385,7 +420,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             })?
         };
         let at = self.now + self.endpoint.launch();
-        self.network.post(at, id, RankId::from(source), RankId::from(destination), bytes)
+        self.network
+            .post(at, id, RankId::from(source), RankId::from(destination), bytes)
     }
 
     fn end(&mut self, stream: u32) {
@@ -402,7 +438,10 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let ranks = self.code.schedule().ranks();
         match u32::try_from(rank) {
             Ok(peer) if (peer as usize) < ranks && peer != self.streams[stream as usize].rank => Ok(peer),
-            _ => Err(self.malformed(stream, format!("names rank {rank} as its peer; expected another of {ranks}"))),
+            _ => Err(self.malformed(
+                stream,
+                format!("names rank {rank} as its peer; expected another of {ranks}"),
+            )),
         }
     }
 
@@ -440,7 +479,10 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             ),
             Status::Ready | Status::Busy | Status::Ended => "nothing".to_owned(),
         };
-        format!("rank {}, stream {number}, after {} instructions, waits for {on}", state.rank, state.completed)
+        format!(
+            "rank {}, stream {number}, after {} instructions, waits for {on}",
+            state.rank, state.completed
+        )
     }
 
     fn outcome(self) -> Outcome<M> {
@@ -448,7 +490,10 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             finish: self.finish,
             messages: self.delivered,
             sent: self.sent,
-            unreceived: self.mailbox.first().map(|(destination, source, channel)| (source, destination, channel)),
+            unreceived: self
+                .mailbox
+                .first()
+                .map(|(destination, source, channel)| (source, destination, channel)),
             traffic: self.network.traffic(),
             memory: self.memory,
         }

@@ -22,13 +22,8 @@ pub trait Memory {
     ) -> Result<(), String>;
 
     /// Moves data within a rank.
-    fn copy(
-        &mut self,
-        site: &Site<'_>,
-        from: &ChunkRef<'_>,
-        to: &ChunkRef<'_>,
-        combine: Combine,
-    ) -> Result<(), String>;
+    fn copy(&mut self, site: &Site<'_>, from: &ChunkRef<'_>, to: &ChunkRef<'_>, combine: Combine)
+    -> Result<(), String>;
 }
 
 /// No buffers: what moves is only counted.

@@ -26,7 +26,11 @@ impl<V: Value> Buffers<V> {
                 *cell = brings(schedule, rank, chunk).then(|| V::brought(rank, chunk));
             }
         }
-        Self { cells, chunks, per_rank }
+        Self {
+            cells,
+            chunks,
+            per_rank,
+        }
     }
 
     /// What `rank` holds in an output chunk.
@@ -63,7 +67,11 @@ impl<V: Value> Buffers<V> {
 
     fn write(&mut self, cells: &[usize], values: Vec<V>, combine: Combine) -> Result<(), String> {
         if cells.len() != values.len() {
-            return Err(format!("{} chunks arrive where {} are expected", values.len(), cells.len()));
+            return Err(format!(
+                "{} chunks arrive where {} are expected",
+                values.len(),
+                cells.len()
+            ));
         }
         for (&cell, value) in cells.iter().zip(values) {
             match (&mut self.cells[cell], combine) {
@@ -91,7 +99,8 @@ impl<V: Value> Memory for Buffers<V> {
         payload: Vec<V>,
     ) -> Result<(), String> {
         let cells = self.cells(site, chunks)?;
-        self.write(&cells, payload, combine).map_err(|reason| format!("{} at {}", reason, chunks.chunks()))
+        self.write(&cells, payload, combine)
+            .map_err(|reason| format!("{} at {}", reason, chunks.chunks()))
     }
 
     fn copy(

@@ -14,13 +14,7 @@ pub(super) trait Value: Clone + std::fmt::Debug {
     fn add(&mut self, other: &Self);
 
     /// Compares what an output chunk holds with what it must hold.
-    fn check(
-        held: Option<&Self>,
-        promise: Promise,
-        rank: u32,
-        chunk: u64,
-        ranks: usize,
-    ) -> Result<(), ScheduleError>;
+    fn check(held: Option<&Self>, promise: Promise, rank: u32, chunk: u64, ranks: usize) -> Result<(), ScheduleError>;
 }
 
 /// A contribution: who brought it, and in which chunk.
@@ -55,30 +49,39 @@ impl Value for Contributions {
         self.0 = Rc::new(merged);
     }
 
-    fn check(
-        held: Option<&Self>,
-        promise: Promise,
-        rank: u32,
-        chunk: u64,
-        ranks: usize,
-    ) -> Result<(), ScheduleError> {
+    fn check(held: Option<&Self>, promise: Promise, rank: u32, chunk: u64, ranks: usize) -> Result<(), ScheduleError> {
         let nothing = Vec::new();
         let held = held.map_or(&nothing, |held| &*held.0);
         let (of, index) = match promise {
             Promise::Sum(index) => (0..u32::try_from(ranks).expect("exact proofs are small"), index),
             Promise::From(rank, index) => (rank..rank + 1, index),
         };
-        let doubled: Vec<u32> = held.iter().filter(|(_, count)| *count > 1).map(|((rank, _), _)| *rank).collect();
+        let doubled: Vec<u32> = held
+            .iter()
+            .filter(|(_, count)| *count > 1)
+            .map(|((rank, _), _)| *rank)
+            .collect();
         if !doubled.is_empty() {
             return Err(ScheduleError::Doubled { rank, chunk, doubled });
         }
-        let stray = held.iter().find(|((rank, chunk), _)| *chunk != index || !of.contains(rank));
+        let stray = held
+            .iter()
+            .find(|((rank, chunk), _)| *chunk != index || !of.contains(rank));
         if let Some(((from, of_chunk), _)) = stray {
-            let detail = format!("it holds chunk {of_chunk} of rank {from}, but should hold {}", promise.text());
+            let detail = format!(
+                "it holds chunk {of_chunk} of rank {from}, but should hold {}",
+                promise.text()
+            );
             return Err(ScheduleError::Wrong { rank, chunk, detail });
         }
-        let missing: Vec<u32> = of.filter(|rank| !held.iter().any(|((from, _), _)| from == rank)).collect();
-        if missing.is_empty() { Ok(()) } else { Err(ScheduleError::Missing { rank, chunk, missing }) }
+        let missing: Vec<u32> = of
+            .filter(|rank| !held.iter().any(|((from, _), _)| from == rank))
+            .collect();
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(ScheduleError::Missing { rank, chunk, missing })
+        }
     }
 }
 
@@ -97,13 +100,7 @@ impl Value for Weight {
         self.0 = self.0.wrapping_add(other.0);
     }
 
-    fn check(
-        held: Option<&Self>,
-        promise: Promise,
-        rank: u32,
-        chunk: u64,
-        ranks: usize,
-    ) -> Result<(), ScheduleError> {
+    fn check(held: Option<&Self>, promise: Promise, rank: u32, chunk: u64, ranks: usize) -> Result<(), ScheduleError> {
         let expected = match promise {
             Promise::From(from, index) => Self::brought(from, index).0,
             Promise::Sum(index) => (0..u32::try_from(ranks).expect("a shape's ranks fit 32 bits"))

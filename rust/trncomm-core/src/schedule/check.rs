@@ -17,7 +17,11 @@ impl Schedule {
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         for (index, program) in self.programs().iter().enumerate() {
             for (stream, code) in program.streams.iter().enumerate() {
-                let checker = Checker { schedule: self, streams: program.streams.len(), stream };
+                let checker = Checker {
+                    schedule: self,
+                    streams: program.streams.len(),
+                    stream,
+                };
                 checker.body(&code.body, 0).map_err(|reason| ScheduleError::Malformed {
                     rank: self.first_rank_of(index),
                     stream,
@@ -33,7 +37,10 @@ impl Checker<'_> {
     fn body(&self, body: &[Instruction], depth: usize) -> Result<(), String> {
         for instruction in body {
             match instruction {
-                Instruction::Send { to: place, chunks } | Instruction::Receive { from: place, chunks, .. } => {
+                Instruction::Send { to: place, chunks }
+                | Instruction::Receive {
+                    from: place, chunks, ..
+                } => {
                     self.place(place, depth)?;
                     self.chunks(chunks, depth)?;
                 }
@@ -86,7 +93,11 @@ impl Checker<'_> {
 
     fn axis(&self, axis: usize) -> Result<(), String> {
         let axes = self.schedule.shape().axes();
-        if axis < axes { Ok(()) } else { Err(format!("uses axis {axis} of a shape with {axes} axes")) }
+        if axis < axes {
+            Ok(())
+        } else {
+            Err(format!("uses axis {axis} of a shape with {axes} axes"))
+        }
     }
 
     fn expr(&self, expr: &Expr, depth: usize) -> Result<(), String> {

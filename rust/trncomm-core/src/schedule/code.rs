@@ -107,12 +107,19 @@ impl<'s> Code<'s> {
                 let stream = |stream: &'s super::Stream| {
                     let mut steps = Vec::new();
                     flatten(schedule, layout, &stream.body, 0, &mut steps);
-                    StreamCode { channel: stream.channel, steps }
+                    StreamCode {
+                        channel: stream.channel,
+                        steps,
+                    }
                 };
                 program.streams.iter().map(stream).collect()
             })
             .collect();
-        Ok(Self { schedule, layout, programs })
+        Ok(Self {
+            schedule,
+            layout,
+            programs,
+        })
     }
 
     /// The schedule.
@@ -136,10 +143,18 @@ impl<'s> Code<'s> {
             .schedule
             .programs()
             .iter()
-            .map(|program| program.streams.iter().map(|stream| count(&stream.body)).fold(0, u64::saturating_add))
+            .map(|program| {
+                program
+                    .streams
+                    .iter()
+                    .map(|stream| count(&stream.body))
+                    .fold(0, u64::saturating_add)
+            })
             .collect();
         let ranks = u32::try_from(self.schedule.ranks()).expect("a shape's ranks fit 32 bits");
-        (0..ranks).map(|rank| of_program[self.schedule.program_of(rank)]).fold(0, u64::saturating_add)
+        (0..ranks)
+            .map(|rank| of_program[self.schedule.program_of(rank)])
+            .fold(0, u64::saturating_add)
     }
 }
 
@@ -166,22 +181,45 @@ fn flatten<'s>(
     };
     for instruction in body {
         match instruction {
-            Instruction::Send { to, chunks } => steps.push(Step::Send { to, chunks: chunk_ref(chunks) }),
+            Instruction::Send { to, chunks } => steps.push(Step::Send {
+                to,
+                chunks: chunk_ref(chunks),
+            }),
             Instruction::Receive { from, chunks, combine } => {
-                steps.push(Step::Receive { from, chunks: chunk_ref(chunks), combine: *combine });
+                steps.push(Step::Receive {
+                    from,
+                    chunks: chunk_ref(chunks),
+                    combine: *combine,
+                });
             }
             Instruction::Copy { from, to, combine } => {
-                steps.push(Step::Copy { from: chunk_ref(from), to: chunk_ref(to), combine: *combine });
+                steps.push(Step::Copy {
+                    from: chunk_ref(from),
+                    to: chunk_ref(to),
+                    combine: *combine,
+                });
             }
             Instruction::Wait { stream, count } => steps.push(Step::Wait { stream: *stream, count }),
             Instruction::Compute { time } => steps.push(Step::Compute { time: *time }),
             Instruction::Loop { times, body } => {
                 let enter = steps.len();
-                steps.push(Step::Enter { depth, times: *times, exit: 0 });
+                steps.push(Step::Enter {
+                    depth,
+                    times: *times,
+                    exit: 0,
+                });
                 flatten(schedule, layout, body, depth + 1, steps);
-                steps.push(Step::Again { depth, times: *times, start: enter + 1 });
+                steps.push(Step::Again {
+                    depth,
+                    times: *times,
+                    start: enter + 1,
+                });
                 let exit = steps.len();
-                steps[enter] = Step::Enter { depth, times: *times, exit };
+                steps[enter] = Step::Enter {
+                    depth,
+                    times: *times,
+                    exit,
+                };
             }
         }
     }
@@ -193,7 +231,9 @@ fn fixed_size(chunks: &Chunks, layout: Layout) -> Option<Bytes> {
     chunks
         .runs
         .iter()
-        .try_fold(each, |size, run| size.checked_mul(u64::try_from(run.count.constant()?).ok()?))
+        .try_fold(each, |size, run| {
+            size.checked_mul(u64::try_from(run.count.constant()?).ok()?)
+        })
         .map(Bytes::new)
 }
 
@@ -271,7 +311,10 @@ impl ChunkRef<'_> {
         }
         match u64::try_from(first) {
             Ok(start) if start < self.capacity && count <= self.capacity - start => visit(start, count),
-            _ => Err(format!("{count} chunks from {name}[{first}] on; {name} has {}", self.capacity)),
+            _ => Err(format!(
+                "{count} chunks from {name}[{first}] on; {name} has {}",
+                self.capacity
+            )),
         }
     }
 }

@@ -152,6 +152,12 @@ impl From<i64> for Expr {
     }
 }
 
+impl From<i32> for Expr {
+    fn from(value: i32) -> Self {
+        Self::Const(value.into())
+    }
+}
+
 impl From<usize> for Expr {
     fn from(value: usize) -> Self {
         Self::Const(i64::try_from(value).expect("counts of ranks and chunks stay below 2^63"))

@@ -28,7 +28,11 @@ impl Layout {
         if chunks == 0 {
             return Err(ScheduleError::Shape("a buffer needs at least one chunk".to_owned()));
         }
-        Ok(Self { elements: size.get() / element, element, chunks })
+        Ok(Self {
+            elements: size.get() / element,
+            element,
+            chunks,
+        })
     }
 
     /// The number of chunks that the buffer is cut into.
@@ -55,7 +59,10 @@ impl Layout {
         let (image, chunk) = (index / self.chunks, index % self.chunks);
         let within = u128::from(chunk) * u128::from(self.elements) / u128::from(self.chunks);
         let within = u64::try_from(within).expect("a part of the buffer's elements");
-        image.checked_mul(self.elements).and_then(|before| before.checked_add(within)).unwrap_or(u64::MAX)
+        image
+            .checked_mul(self.elements)
+            .and_then(|before| before.checked_add(within))
+            .unwrap_or(u64::MAX)
     }
 }
 

@@ -7,7 +7,14 @@ use super::{Chunks, Combine, Instruction, Program, Roles, Schedule};
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let goal = self.goal();
-        write!(f, "{} {}: {} ranks {:?}", self.name(), goal.collective, self.ranks(), self.shape().extents())?;
+        write!(
+            f,
+            "{} {}: {} ranks {:?}",
+            self.name(),
+            goal.collective,
+            self.ranks(),
+            self.shape().extents()
+        )?;
         write!(f, ", {} chunks", self.chunks())?;
         if self.scratch > 0 {
             write!(f, ", {} scratch chunks", self.scratch)?;
@@ -20,8 +27,10 @@ impl fmt::Display for Schedule {
             match &self.roles {
                 Roles::Same => writeln!(f, "every rank r:")?,
                 Roles::Table(table) => {
-                    let ranks: Vec<usize> =
-                        (0..table.len()).filter(|&rank| table[rank] as usize == index).take(9).collect();
+                    let ranks: Vec<usize> = (0..table.len())
+                        .filter(|&rank| table[rank] as usize == index)
+                        .take(9)
+                        .collect();
                     let listed: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();
                     let more = if ranks.len() > 8 { ", …" } else { "" };
                     writeln!(f, "rank r in {}{more}:", listed.join(", "))?;
@@ -49,14 +58,30 @@ fn write_body(f: &mut fmt::Formatter<'_>, body: &[Instruction], depth: usize) ->
         write!(f, "{:indent$}", "", indent = 4 + 2 * depth)?;
         match instruction {
             Instruction::Send { to, chunks } => writeln!(f, "send {chunks} to {to}")?,
-            Instruction::Receive { from, chunks, combine: Combine::Copy } => {
+            Instruction::Receive {
+                from,
+                chunks,
+                combine: Combine::Copy,
+            } => {
                 writeln!(f, "receive {chunks} from {from}")?;
             }
-            Instruction::Receive { from, chunks, combine: Combine::Reduce } => {
+            Instruction::Receive {
+                from,
+                chunks,
+                combine: Combine::Reduce,
+            } => {
                 writeln!(f, "reduce {chunks} from {from}")?;
             }
-            Instruction::Copy { from, to, combine: Combine::Copy } => writeln!(f, "copy {from} to {to}")?,
-            Instruction::Copy { from, to, combine: Combine::Reduce } => writeln!(f, "reduce {from} into {to}")?,
+            Instruction::Copy {
+                from,
+                to,
+                combine: Combine::Copy,
+            } => writeln!(f, "copy {from} to {to}")?,
+            Instruction::Copy {
+                from,
+                to,
+                combine: Combine::Reduce,
+            } => writeln!(f, "reduce {from} into {to}")?,
             Instruction::Wait { stream, count } => writeln!(f, "wait until stream {stream} has done {count}")?,
             Instruction::Compute { time } => writeln!(f, "compute {time}")?,
             Instruction::Loop { times, body } => {

@@ -50,7 +50,12 @@ pub struct Run {
 impl Chunks {
     /// One chunk.
     pub fn one(buffer: Buffer, index: impl Into<Expr>) -> Self {
-        Self { buffer, first: index.into(), runs: Vec::new(), wraps: false }
+        Self {
+            buffer,
+            first: index.into(),
+            runs: Vec::new(),
+            wraps: false,
+        }
     }
 
     /// `count` chunks in a row.
@@ -147,22 +152,37 @@ impl Instruction {
 
     /// A [`Self::Receive`] that stores.
     pub fn receive(from: Place, chunks: Chunks) -> Self {
-        Self::Receive { from, chunks, combine: Combine::Copy }
+        Self::Receive {
+            from,
+            chunks,
+            combine: Combine::Copy,
+        }
     }
 
     /// A [`Self::Receive`] that reduces.
     pub fn reduce(from: Place, chunks: Chunks) -> Self {
-        Self::Receive { from, chunks, combine: Combine::Reduce }
+        Self::Receive {
+            from,
+            chunks,
+            combine: Combine::Reduce,
+        }
     }
 
     /// A [`Self::Copy`] that stores.
     pub fn copy(from: Chunks, to: Chunks) -> Self {
-        Self::Copy { from, to, combine: Combine::Copy }
+        Self::Copy {
+            from,
+            to,
+            combine: Combine::Copy,
+        }
     }
 
     /// A [`Self::Loop`].
     pub fn repeat(times: impl TryInto<u64>, body: Vec<Self>) -> Self {
-        Self::Loop { times: times.try_into().ok().expect("a count of steps is not negative"), body }
+        Self::Loop {
+            times: times.try_into().ok().expect("a count of steps is not negative"),
+            body,
+        }
     }
 }
 
@@ -186,12 +206,17 @@ pub struct Program {
 impl Program {
     /// A program of one stream, on channel 0.
     pub fn single(body: Vec<Instruction>) -> Self {
-        Self { streams: vec![Stream { channel: 0, body }] }
+        Self {
+            streams: vec![Stream { channel: 0, body }],
+        }
     }
 
     /// A program with one stream for each body, on channels 0, 1, ….
     pub fn parallel(bodies: Vec<Vec<Instruction>>) -> Self {
-        let streams = (0..).zip(bodies).map(|(channel, body)| Stream { channel, body }).collect();
+        let streams = (0..)
+            .zip(bodies)
+            .map(|(channel, body)| Stream { channel, body })
+            .collect();
         Self { streams }
     }
 }

@@ -32,8 +32,15 @@ impl Shape {
         if extents.is_empty() {
             return Err(ScheduleError::Shape("a shape needs at least one axis".to_owned()));
         }
-        let extents = extents.iter().map(|&extent| u32::try_from(extent).expect("checked above")).collect();
-        Ok(Self { extents, strides, ranks })
+        let extents = extents
+            .iter()
+            .map(|&extent| u32::try_from(extent).expect("checked above"))
+            .collect();
+        Ok(Self {
+            extents,
+            strides,
+            ranks,
+        })
     }
 
     /// The number of ranks.
@@ -53,7 +60,11 @@ impl Shape {
 
     /// The coordinate of `rank` along `axis`.
     pub(super) fn coordinate(&self, rank: u32, axis: usize) -> u32 {
-        if self.extents.len() == 1 { rank } else { rank / self.strides[axis] % self.extents[axis] }
+        if self.extents.len() == 1 {
+            rank
+        } else {
+            rank / self.strides[axis] % self.extents[axis]
+        }
     }
 }
 
@@ -102,7 +113,10 @@ impl Place {
 
     /// The rank whose coordinate along `axis` differs in the bits of `mask`.
     pub fn xor(axis: usize, mask: impl Into<Expr>) -> Self {
-        Self(vec![Move::Xor { axis, mask: mask.into() }])
+        Self(vec![Move::Xor {
+            axis,
+            mask: mask.into(),
+        }])
     }
 
     /// The rank of this number.
@@ -139,7 +153,11 @@ impl Place {
                 Move::Shift { axis, by } => {
                     let extent = i64::from(shape.extents[*axis]);
                     let stride = i64::from(shape.strides[*axis]);
-                    let from = if shape.extents.len() == 1 { rank } else { rank / stride % extent };
+                    let from = if shape.extents.len() == 1 {
+                        rank
+                    } else {
+                        rank / stride % extent
+                    };
                     let mut to = from.wrapping_add(by.value(site));
                     if to >= extent || to < 0 {
                         to = to.rem_euclid(extent);
