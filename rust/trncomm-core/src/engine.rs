@@ -3,11 +3,13 @@
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
 mod instant;
+mod loggp;
 mod machine;
 mod memory;
 mod network;
 
 pub use instant::Instant;
+pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
