@@ -12,6 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::budget::Budget;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::SimulationError;
 use crate::ids::{LinkId, RankId};
@@ -28,6 +29,7 @@ pub struct LogGp<'t> {
     path: Vec<LinkId>,
     events: BinaryHeap<Reverse<Event>>,
     posted: u64,
+    budget: Budget,
     handled: u64,
     hops: u64,
 }
@@ -42,9 +44,21 @@ struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     /// A message's head is at its last link.
-    Head { tie: u32, order: u64, message: MessageId, link: LinkId, bytes: Bytes, slowest_tail: Time },
-    Delivered { order: u64, message: MessageId },
-    Woken { token: u32 },
+    Head {
+        tie: u32,
+        order: u64,
+        message: MessageId,
+        link: LinkId,
+        bytes: Bytes,
+        slowest_tail: Time,
+    },
+    Delivered {
+        order: u64,
+        message: MessageId,
+    },
+    Woken {
+        token: u32,
+    },
 }
 
 impl<'t> LogGp<'t> {
@@ -58,6 +72,7 @@ impl<'t> LogGp<'t> {
             path: Vec::new(),
             events: BinaryHeap::new(),
             posted: 0,
+            budget: Budget::default(),
             handled: 0,
             hops: 0,
         }
@@ -94,6 +109,9 @@ impl Network for LogGp<'_> {
         let mut slowest = Time::ZERO;
         for &link in &path {
             let time = topology.bandwidth(link).checked_serialization(bytes)?;
+            self.budget.delay(time)?;
+            self.budget.delay(topology.latency(link))?;
+            self.budget.bytes(bytes)?;
             self.link_bytes[link.index()] += bytes.get();
             self.link_busy[link.index()] += time.picoseconds();
             slowest = slowest.max(time);
@@ -102,12 +120,25 @@ impl Network for LogGp<'_> {
         let (first, last) = (path[0], path[path.len() - 1]);
         let (start, end) = self.occupy(first, at, bytes);
         if path.len() == 1 {
-            self.push(end + latency, What::Delivered { order: self.posted, message });
+            self.push(
+                end + latency,
+                What::Delivered {
+                    order: self.posted,
+                    message,
+                },
+            );
         } else {
             let before = latency - topology.latency(last);
             let tie = topology.tie(path[path.len() - 2], last);
             let slowest_tail = start + slowest + before;
-            let head = What::Head { tie, order: self.posted, message, link: last, bytes, slowest_tail };
+            let head = What::Head {
+                tie,
+                order: self.posted,
+                message,
+                link: last,
+                bytes,
+                slowest_tail,
+            };
             self.push(start + before, head);
         }
         self.path = path;
@@ -128,7 +159,14 @@ impl Network for LogGp<'_> {
                 self.events.pop();
                 self.handled += 1;
                 match event.what {
-                    What::Head { order, message, link, bytes, slowest_tail, .. } => {
+                    What::Head {
+                        order,
+                        message,
+                        link,
+                        bytes,
+                        slowest_tail,
+                        ..
+                    } => {
                         let (_, end) = self.occupy(link, time, bytes);
                         let end = end.max(slowest_tail) + self.topology.latency(link);
                         self.push(end, What::Delivered { order, message });
