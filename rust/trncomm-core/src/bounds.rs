@@ -23,7 +23,10 @@
 //! its kind: [`BoundKind::contention`].
 
 mod demand;
+mod distance;
+mod flow;
 mod latency;
+mod max_flow;
 mod partition;
 
 use std::cmp::Reverse;
@@ -33,6 +36,8 @@ use crate::error::TopologyError;
 use crate::topology::Topology;
 use crate::units::{Bytes, PICOSECONDS_PER_SECOND, Time};
 use demand::Demand;
+use distance::distance;
+use flow::flow_bounds;
 use latency::{Nearest, latency};
 use partition::Partition;
 
@@ -63,6 +68,10 @@ pub enum BoundKind {
     Ports,
     /// Bytes must cross between a group of ranks and the rest.
     Cut,
+    /// Bytes must cross between two sets of ranks, found by maximum flows: no cut is tighter.
+    MaxFlow,
+    /// Bytes times the links that each must cross at least, of one tier or of all.
+    Distance,
     /// As [`Self::Ports`], with groups of ranks in the place of ranks: p groups exchange 2(p − 1) buffers.
     Partition,
 }
@@ -86,6 +95,8 @@ impl BoundKind {
             Self::Ejection => "ejection",
             Self::Ports => "ports",
             Self::Cut => "cut",
+            Self::MaxFlow => "max_flow",
+            Self::Distance => "distance",
             Self::Partition => "partition",
         }
     }
@@ -94,7 +105,7 @@ impl BoundKind {
     pub const fn contention(self) -> Contention {
         match self {
             Self::Nothing | Self::Latency | Self::Injection | Self::Ejection | Self::Ports => Contention::Ports,
-            Self::Cut | Self::Partition => Contention::Links,
+            Self::Cut | Self::MaxFlow | Self::Distance | Self::Partition => Contention::Links,
         }
     }
 }
@@ -113,6 +124,8 @@ pub fn bounds(topology: &Topology, goal: Goal, size: Bytes, element: u64) -> Res
         for partition in Partition::natural(topology) {
             found.extend(partition.bounds(topology, &demand, &nearest));
         }
+        found.extend(distance(topology, &demand, &nearest));
+        found.extend(flow_bounds(topology, &demand, &nearest));
     }
     if found.is_empty() {
         found.push(Bound {

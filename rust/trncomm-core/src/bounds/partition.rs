@@ -176,6 +176,11 @@ impl Partition {
         parts
     }
 
+    /// Chips of one label together, with the switches of that label; nothing where there is only one label.
+    pub(super) fn of_labels(topology: &Topology, labels: &[usize], what: String) -> Option<Self> {
+        Some(Self::by_label(topology, labels, what)).filter(|partition| partition.parts > 1)
+    }
+
     /// The tightest bounds by what leaves a part, by what enters one, and by what all exchange.
     pub(super) fn bounds(&self, topology: &Topology, demand: &Demand, nearest: &Nearest) -> Vec<Bound> {
         let parts = self.summarize(topology, demand, nearest);
@@ -184,21 +189,47 @@ impl Partition {
         } else {
             (BoundKind::Cut, BoundKind::Cut)
         };
-        let leaving = tightest(topology, &parts, |part| {
+        let found = [
+            self.leaving(topology, demand, &parts, out),
+            self.entering(topology, demand, &parts, into),
+            self.exchange(topology, demand, &parts),
+        ];
+        found.into_iter().flatten().collect()
+    }
+
+    /// The tighter of the bounds by what leaves a part and by what enters one, as a bound of this kind.
+    pub(super) fn tightest_cut(
+        &self,
+        topology: &Topology,
+        demand: &Demand,
+        nearest: &Nearest,
+        kind: BoundKind,
+    ) -> Option<Bound> {
+        let parts = self.summarize(topology, demand, nearest);
+        let leaving = self.leaving(topology, demand, &parts, kind);
+        let entering = self.entering(topology, demand, &parts, kind);
+        entering.into_iter().chain(leaving).max_by_key(|bound| bound.time)
+    }
+
+    fn leaving(&self, topology: &Topology, demand: &Demand, parts: &[Part], kind: BoundKind) -> Option<Bound> {
+        let (part, links, bytes) = tightest(topology, parts, |part| {
             (&part.leaving, demand.across(&part.group, &demand.rest(&part.group)))
-        });
-        let entering = tightest(topology, &parts, |part| {
+        })?;
+        let why = format!("{bytes} bytes must leave {}", self.describe(part));
+        links.bound(topology, bytes, kind, &why)
+    }
+
+    fn entering(&self, topology: &Topology, demand: &Demand, parts: &[Part], kind: BoundKind) -> Option<Bound> {
+        let (part, links, bytes) = tightest(topology, parts, |part| {
             (&part.entering, demand.across(&demand.rest(&part.group), &part.group))
-        });
-        let mut found = Vec::new();
-        for (best, kind, verb) in [(leaving, out, "leave"), (entering, into, "enter")] {
-            found.extend(best.and_then(|(part, crossing, bytes)| {
-                let why = format!("{bytes} bytes must {verb} {}", self.describe(part));
-                crossing.bound(topology, bytes, kind, &why)
-            }));
-        }
-        found.extend(self.exchange(topology, demand, &parts));
-        found
+        })?;
+        let why = format!("{bytes} bytes must enter {}", self.describe(part));
+        links.bound(topology, bytes, kind, &why)
+    }
+
+    /// The bound by what all parts exchange.
+    pub(super) fn exchange_bound(&self, topology: &Topology, demand: &Demand, nearest: &Nearest) -> Option<Bound> {
+        self.exchange(topology, demand, &self.summarize(topology, demand, nearest))
     }
 
     /// 2(p − 1) buffers through the links of all p parts: for each element p − 1 messages at least until one part has
