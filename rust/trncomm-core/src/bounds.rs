@@ -110,7 +110,7 @@ impl BoundKind {
     }
 }
 
-/// All bounds on the time of a collective, the tightest first; never empty.
+/// The tightest bound of each kind on the time of a collective, the tightest of all first; never empty.
 ///
 /// `size` is the buffer as algorithms take it: all blocks together where there are blocks, what each rank sends for
 /// all-to-all and send-receive. It holds elements of `element` bytes.
@@ -134,7 +134,9 @@ pub fn bounds(topology: &Topology, goal: Goal, size: Bytes, element: u64) -> Res
             explanation: "no rank needs anything from another".to_owned(),
         });
     }
-    found.sort_by_key(|bound| (Reverse(bound.time), bound.kind));
+    found.sort_by_key(|bound| (bound.kind, Reverse(bound.time)));
+    found.dedup_by_key(|bound| bound.kind);
+    found.sort_by_key(|bound| Reverse(bound.time));
     Ok(found)
 }
 

@@ -1,4 +1,7 @@
 //! Maximum flows over a topology's links, and the cuts that stop them.
+//!
+//! The algorithm is Dinic's, as petgraph has it: it takes capacities of 128 bits, which exact ratios need, and gives the
+//! flow of every edge, from which the smallest minimum cut follows.
 
 use petgraph::algo::dinics;
 use petgraph::graph::{Graph, NodeIndex};
@@ -69,11 +72,11 @@ impl Capacities {
     /// The maximum flow into `sink` where node r supplies up to `supplies[r]` and every capacity is `scale` times what it
     /// is; with the smallest minimum cut's side of the sink. Nothing where the numbers pass 128 bits.
     pub(super) fn flow(&self, supplies: &[u128], scale: u128, sink: usize) -> Option<(u128, Vec<bool>)> {
-        let supplied = supplies
+        let whole = supplies
             .iter()
             .try_fold(0_u128, |sum, supply| sum.checked_add(*supply))?;
         let capacity: u128 = self.edges.iter().map(|edge| edge.2).sum();
-        capacity.checked_mul(scale)?.checked_add(supplied)?;
+        capacity.checked_mul(scale)?.checked_add(whole)?;
 
         let mut graph: Graph<(), u128> = Graph::with_capacity(self.nodes + 1, self.edges.len() + supplies.len());
         for _ in 0..=self.nodes {

@@ -80,7 +80,7 @@ struct Part {
 }
 
 impl Partition {
-    /// The partitions that a topology suggests: what hangs together without some of its tiers, down to single ranks,
+    /// The partitions that a topology suggests: ranks that hang together without some of its tiers, down to single ranks,
     /// and the halves of a grid.
     pub(super) fn natural(topology: &Topology) -> Vec<Self> {
         let mut partitions: Vec<Self> = tier_sets(topology)
@@ -114,7 +114,11 @@ impl Partition {
             .iter()
             .map(|&tier| topology.tiers()[usize::from(tier)].as_str())
             .collect();
-        Self::by_label(topology, &leaders, format!("without {}", labels.join(", ")))
+        Self::by_label(
+            topology,
+            &leaders,
+            format!("that hang together without the links of {}", labels.join(", ")),
+        )
     }
 
     /// Puts nodes of one label together; labels that no chip has make no part.
@@ -145,8 +149,9 @@ impl Partition {
         Self::by_label(topology, &labels, format!("in one half of dimension {dimension}"))
     }
 
+    /// Whether every part is one chip without a switch, so that what crosses are a chip's own links.
     fn singles(&self, topology: &Topology) -> bool {
-        self.parts == topology.ranks()
+        self.parts == topology.ranks() && self.part_of[topology.ranks()..].iter().all(Option::is_none)
     }
 
     fn part(&self, node: NodeId) -> Option<usize> {
@@ -254,19 +259,20 @@ impl Partition {
         } else {
             entering
         };
-        let why = format!("{} parts {} must exchange {bytes} bytes", self.parts, self.what);
+        let (parts, size) = (self.parts, demand.size());
+        let who = if self.singles(topology) {
+            format!("{parts} ranks")
+        } else {
+            format!("{parts} groups of ranks {}", self.what)
+        };
+        let why = format!("{who} must exchange 2 · ({parts} − 1) · {size} = {bytes} bytes");
         scarcer.bound(topology, bytes, kind, &why)
     }
 
     fn describe(&self, part: &Part) -> String {
         match part.group.ranks {
             1 => format!("rank {}", part.first),
-            ranks => format!(
-                "rank {} and the {} that hang together with it {}",
-                part.first,
-                ranks - 1,
-                self.what
-            ),
+            ranks => format!("{ranks} ranks, the first of them {}, {}", part.first, self.what),
         }
     }
 }
