@@ -5,19 +5,24 @@
 
 mod check;
 mod code;
+mod compose;
 mod expr;
 mod layout;
 mod listing;
 mod program;
+mod rewrite;
 mod shape;
+mod view;
 
 use std::collections::HashMap;
 
 pub use code::{ChunkRef, Code, Step, StreamCode};
+pub use compose::{Embedding, Region};
 pub use expr::{Expr, MAX_DEPTH, Op, Site};
 pub use layout::Layout;
 pub use program::{Buffer, Chunks, Combine, Instruction, Program, Run, Stream};
 pub use shape::{Move, Place, Shape};
+pub use view::{Dim, View};
 
 use crate::collective::Goal;
 use crate::error::ScheduleError;

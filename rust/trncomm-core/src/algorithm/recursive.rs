@@ -106,6 +106,16 @@ impl Fold {
         Chunks::range(Buffer::Output, 0, self.ranks)
     }
 
+    /// All that rank `even` of a pair takes back: everything, but where it has handed over no more than its block, not
+    /// that block, of which a message may still be under way.
+    fn returned(&self, parts: &Parts, even: Expr) -> Chunks {
+        if parts.halving {
+            self.everything()
+        } else {
+            Chunks::range(Buffer::Output, even + 1, self.ranks - 1).wrapping()
+        }
+    }
+
     /// The active rank whose number differs from `x` in one bit.
     fn across(&self, x: &Expr, distance: usize) -> Place {
         if self.extra == 0 {
@@ -154,7 +164,7 @@ impl Fold {
         }
         body.extend(self.exchanges(parts, (Expr::rank() - 1) / 2));
         if parts.doubling {
-            body.push(Instruction::send(partner(), self.everything()));
+            body.push(Instruction::send(partner(), self.returned(parts, Expr::rank() - 1)));
         } else {
             body.push(Instruction::send(partner(), partners_block()));
         }
@@ -166,7 +176,11 @@ impl Fold {
         let partner = || Place::shift(0, 1);
         let own_block = || Chunks::one(Buffer::Output, Expr::rank());
         let hand_over = if parts.halving { self.everything() } else { own_block() };
-        let take_back = if parts.doubling { self.everything() } else { own_block() };
+        let take_back = if parts.doubling {
+            self.returned(parts, Expr::rank())
+        } else {
+            own_block()
+        };
         vec![
             Instruction::send(partner(), hand_over),
             Instruction::receive(partner(), take_back),

@@ -74,7 +74,10 @@ impl Checker<'_> {
             return Err("uses scratch chunks, but the schedule has none".to_owned());
         }
         self.expr(&chunks.first, depth)?;
-        chunks.runs.iter().try_for_each(|run| self.expr(&run.count, depth))
+        for run in &chunks.runs {
+            self.expr(&run.count, depth)?;
+        }
+        chunks.views.iter().try_for_each(|view| self.expr(&view.origin, depth))
     }
 
     fn place(&self, place: &Place, depth: usize) -> Result<(), String> {
