@@ -2,11 +2,13 @@
 //!
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
+mod flow;
 mod instant;
 mod machine;
 mod memory;
 mod network;
 
+pub use flow::{Flow, FlowOptions};
 pub use instant::Instant;
 pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
