@@ -181,6 +181,16 @@ impl<'t> Flow<'t> {
         }
     }
 
+    /// The present rate of every message that is being served, in bytes a second, in the order of posting.
+    pub fn rates(&mut self) -> Vec<(MessageId, f64)> {
+        if !self.links.dirty.is_empty() {
+            self.solve();
+        }
+        let mut rates: Vec<_> = self.classes.members().collect();
+        rates.sort_unstable_by_key(|&(order, ..)| order);
+        rates.into_iter().map(|(_, message, rate)| (message, rate)).collect()
+    }
+
     /// A message enters now.
     fn start(&mut self, start: &Start) -> Result<(), SimulationError> {
         self.events += 1;

@@ -302,6 +302,17 @@ impl Classes {
         }
     }
 
+    /// Every message as (order of posting, message, rate).
+    pub(super) fn members(&self) -> impl Iterator<Item = (u64, MessageId, f64)> {
+        let active = self.all.iter().zip(&self.details).filter(|(class, _)| class.count > 0);
+        active.flat_map(|(class, detail)| {
+            let others = detail.others.iter().map(|Reverse(member)| member);
+            std::iter::once(&detail.first)
+                .chain(others)
+                .map(|member| (member.order, member.message, class.rate))
+        })
+    }
+
     /// Frees the slots of the classes that ended and are empty still; the links of their paths list them no more.
     pub(super) fn free_ended(&mut self) {
         for id in self.ended.drain(..) {
