@@ -254,11 +254,21 @@ impl<'t> Flow<'t> {
                 self.classes.take_drained(at, self.now, &mut self.drained);
                 if !self.drained.is_empty() {
                     let arrival = self.now + self.classes.latency(at);
+                    let path = self.classes.path(at);
+                    let ended = self.classes.all[at as usize].count == 0;
+                    let gone = ended && self.drained.len() == 1 && self.links.leave_empty(path, self.now);
                     for member in self.drained.drain(..) {
                         self.events += 1;
                         self.outstanding -= member.bytes;
-                        self.links.leave(self.classes.path(at), self.now);
+                        if !gone {
+                            self.links.leave(path, ended, self.now);
+                        }
                         self.deliveries.push(arrival, (member.order, member.message));
+                    }
+                    if gone {
+                        self.classes.free_now(at);
+                    } else if ended {
+                        self.classes.free_later(at);
                     }
                 }
                 at = next;

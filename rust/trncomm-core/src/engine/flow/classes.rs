@@ -56,7 +56,8 @@ struct Detail {
     /// When `served` was right.
     since: Time,
     first: Member,
-    others: BinaryHeap<Reverse<Member>>,
+    /// Boxed, as most classes have one message.
+    others: Option<Box<BinaryHeap<Reverse<Member>>>>,
     /// Whether the links of its path list it.
     attached: bool,
     /// Whether it is in the queue of slots to use again.
@@ -106,10 +107,12 @@ impl Classes {
     }
 
     fn place(&self, source: u32, destination: u32) -> usize {
-        // Fibonacci hashing: the high bits of a product with 2^64 over the golden ratio.
-        let pair = (u64::from(source) << 32) | u64::from(destination);
+        // Fibonacci hashing of the source (the high bits of a product with 2^64 over the golden ratio) keeps sources
+        // apart; destinations next to each other are next to each other in the table, as they are often posted.
         let bits = self.known.len().trailing_zeros();
-        usize::try_from(pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits)).expect("a place of a table in memory")
+        let hash = u64::from(source).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits);
+        let hash = usize::try_from(hash).expect("a place of a table in memory");
+        (hash + destination as usize) & (self.known.len() - 1)
     }
 
     /// A new class without messages.
@@ -130,7 +133,7 @@ impl Classes {
                 message: 0,
                 bytes: 0,
             },
-            others: BinaryHeap::new(),
+            others: None,
             attached: false,
             queued: false,
         };
@@ -233,12 +236,11 @@ impl Classes {
             detail.first = member;
             class.finish = None;
         } else if member < detail.first {
-            detail
-                .others
-                .push(Reverse(std::mem::replace(&mut detail.first, member)));
+            let later = std::mem::replace(&mut detail.first, member);
+            detail.others.get_or_insert_default().push(Reverse(later));
             class.finish = None;
         } else {
-            detail.others.push(Reverse(member));
+            detail.others.get_or_insert_default().push(Reverse(member));
         }
         !std::mem::replace(&mut detail.attached, true)
     }
@@ -281,13 +283,15 @@ impl Classes {
         if class.finish != Some(now) {
             return;
         }
-        detail.served = detail.served.after(class.rate, now - detail.since);
-        detail.since = now;
         class.finish = None;
+        if class.count > 1 {
+            detail.served = detail.served.after(class.rate, now - detail.since);
+            detail.since = now;
+        }
         loop {
             drained.push(detail.first);
             class.count -= 1;
-            let Some(Reverse(next)) = detail.others.pop() else {
+            let Some(Reverse(next)) = detail.others.as_mut().and_then(|others| others.pop()) else {
                 break;
             };
             detail.first = next;
@@ -298,7 +302,20 @@ impl Classes {
         if class.count == 0 {
             class.stamp = class.stamp.wrapping_add(1);
             self.active -= 1;
-            self.ended.push(id);
+        }
+    }
+
+    /// A class without messages is to be freed once the links of its path list it no more.
+    pub(super) fn free_later(&mut self, id: u32) {
+        self.ended.push(id);
+    }
+
+    /// Frees the slot of a class without messages that no link lists.
+    pub(super) fn free_now(&mut self, id: u32) {
+        let detail = &mut self.details[id as usize];
+        detail.attached = false;
+        if !std::mem::replace(&mut detail.queued, true) {
+            self.free.push_back(id);
         }
     }
 
@@ -306,7 +323,11 @@ impl Classes {
     pub(super) fn members(&self) -> impl Iterator<Item = (u64, MessageId, f64)> {
         let active = self.all.iter().zip(&self.details).filter(|(class, _)| class.count > 0);
         active.flat_map(|(class, detail)| {
-            let others = detail.others.iter().map(|Reverse(member)| member);
+            let others = detail
+                .others
+                .iter()
+                .flat_map(|others| others.iter())
+                .map(|Reverse(member)| member);
             std::iter::once(&detail.first)
                 .chain(others)
                 .map(|member| (member.order, member.message, class.rate))
@@ -315,15 +336,13 @@ impl Classes {
 
     /// Frees the slots of the classes that ended and are empty still; the links of their paths list them no more.
     pub(super) fn free_ended(&mut self) {
-        for id in self.ended.drain(..) {
-            let detail = &mut self.details[id as usize];
+        let mut ended = std::mem::take(&mut self.ended);
+        for id in ended.drain(..) {
             if self.all[id as usize].count == 0 {
-                detail.attached = false;
-                if !std::mem::replace(&mut detail.queued, true) {
-                    self.free.push_back(id);
-                }
+                self.free_now(id);
             }
         }
+        self.ended = ended;
     }
 }
 

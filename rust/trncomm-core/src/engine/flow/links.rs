@@ -18,6 +18,8 @@ pub(super) struct Link {
     pub(super) flows: u32,
     /// Whether its users or their number changed since the rates were last solved.
     dirty: bool,
+    /// Whether some of its users ended since then.
+    stale: bool,
     /// The solve that last reached it.
     pub(super) reached: u32,
     /// During filling: what isn't given away yet, and how many messages wait for a share of it.
@@ -45,6 +47,7 @@ impl Links {
             users: Vec::new(),
             flows: 0,
             dirty: false,
+            stale: false,
             reached: 0,
             left: 0.0,
             waiting: 0,
@@ -79,18 +82,49 @@ impl Links {
         }
     }
 
-    /// A message has crossed the links of `path`.
-    pub(super) fn leave(&mut self, path: &[LinkId], now: Time) {
+    /// A message has crossed the links of `path`; `ended` if it was the last of its class.
+    pub(super) fn leave(&mut self, path: &[LinkId], ended: bool, now: Time) {
         for &id in path {
             let link = &mut self.all[id.index()];
-            link.flows -= 1;
-            if link.flows == 0 {
-                link.busy += (now - link.busy_since).picoseconds();
-            }
+            link.release(now);
+            link.stale |= ended;
             if !link.dirty {
                 link.dirty = true;
                 self.dirty.push(id.get());
             }
+        }
+    }
+
+    /// As [`Self::leave`] for the last message of a class, where no other class crosses any of the links: then nothing is
+    /// left to solve, and this says so.
+    pub(super) fn leave_empty(&mut self, path: &[LinkId], now: Time) -> bool {
+        if path.iter().any(|hop| self.all[hop.index()].users.len() != 1) {
+            return false;
+        }
+        for hop in path {
+            let link = &mut self.all[hop.index()];
+            link.release(now);
+            link.users.clear();
+        }
+        true
+    }
+
+    /// The bandwidth of the slowest link of `path`, where no other class crosses any of them.
+    pub(super) fn lone_bandwidth(&self, path: &[LinkId]) -> Option<u64> {
+        let links = path.iter().map(|hop| &self.all[hop.index()]);
+        links
+            .map(|link| (link.users.len() == 1).then_some(link.bandwidth))
+            .try_fold(u64::MAX, |least, bandwidth| {
+                bandwidth.map(|bandwidth| least.min(bandwidth))
+            })
+    }
+
+    /// Marks the links of `path` as solved.
+    pub(super) fn mark_solved(&mut self, path: &[LinkId], solve: u32) {
+        for hop in path {
+            let link = &mut self.all[hop.index()];
+            link.reached = solve;
+            link.dirty = false;
         }
     }
 
@@ -108,12 +142,19 @@ impl Links {
 }
 
 impl Link {
-    /// Forgets classes that ended, by `ended`, if anything changed.
+    fn release(&mut self, now: Time) {
+        self.flows -= 1;
+        if self.flows == 0 {
+            self.busy += (now - self.busy_since).picoseconds();
+        }
+    }
+
+    /// Forgets the classes that ended, by `ended`.
     pub(super) fn refresh(&mut self, ended: impl Fn(u32) -> bool) {
-        if !self.dirty {
+        self.dirty = false;
+        if !std::mem::take(&mut self.stale) {
             return;
         }
-        self.dirty = false;
         if self.flows == 0 {
             self.users.clear();
         } else {

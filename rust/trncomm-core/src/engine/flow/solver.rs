@@ -51,13 +51,14 @@ impl Solver {
             if links.all[seed as usize].reached == self.solve {
                 continue;
             }
+            if let Some(component) = self.lone(seed, links, classes, now) {
+                self.work += 1;
+                solved(component);
+                continue;
+            }
             self.reach(seed, links, classes);
             if let &[leader, ..] = &self.classes[..] {
-                let finish = if let &[only] = &self.classes[..] {
-                    self.fill_single(only, links, classes, now)
-                } else {
-                    self.fill(links, classes, now)
-                };
+                let finish = self.fill(links, classes, now);
                 let stamp = classes.all[leader as usize].stamp;
                 solved(Component { leader, stamp, finish });
             }
@@ -75,6 +76,23 @@ impl Solver {
             classes.all.iter_mut().for_each(|class| class.reached = 0);
         }
         self.solve += 2;
+    }
+
+    /// A class that is alone on its path has the rate of the slowest link.
+    fn lone(&mut self, seed: u32, links: &mut Links, classes: &mut Classes, now: Time) -> Option<Component> {
+        let link = &mut links.all[seed as usize];
+        link.refresh(|class| classes.all[class as usize].count == 0);
+        let &[leader] = &link.users[..] else { return None };
+        let bandwidth = links.lone_bandwidth(classes.path(leader))?;
+        links.mark_solved(classes.path(leader), self.solve);
+        let class = &mut classes.all[leader as usize];
+        class.stamp = class.stamp.wrapping_add(1);
+        class.next = NONE;
+        let (stamp, rate) = (class.stamp, shared(bandwidth, class.count));
+        let cap = classes.cap(leader);
+        let rate = if rate.value <= cap { rate } else { capped(cap) };
+        let finish = classes.set_rate(leader, rate, now);
+        Some(Component { leader, stamp, finish })
     }
 
     /// Collects the links and classes that are joined to the link `seed`, and chains the classes.
@@ -112,17 +130,6 @@ impl Solver {
             }
             links.all[id as usize].users = users;
         }
-    }
-
-    /// A class that is alone on its path has the rate of the slowest link.
-    fn fill_single(&mut self, class: u32, links: &Links, classes: &mut Classes, now: Time) -> Time {
-        let count = classes.all[class as usize].count;
-        let bandwidths = self.links.iter().map(|&link| links.all[link as usize].bandwidth);
-        let bandwidth = bandwidths.min().expect("a class is found by a link that it crosses");
-        let rate = shared(bandwidth, count);
-        let cap = classes.cap(class);
-        let rate = if rate.value <= cap { rate } else { capped(cap) };
-        classes.set_rate(class, rate, now)
     }
 
     /// Raises the rate of all messages together; those on a link that is full, or at their cap, stay where they are
