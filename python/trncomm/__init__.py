@@ -1,0 +1,1 @@
+"""Exact simulation of collective communication on Trainium-class networks."""

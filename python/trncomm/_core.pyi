@@ -1,0 +1,3 @@
+from typing import Literal
+
+def build_profile() -> Literal["release", "debug"]: ...
