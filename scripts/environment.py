@@ -26,8 +26,6 @@ PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 def main() -> int:
     """Bring the environment up to date; the exit code says whether that worked."""
-    if sys.version_info < (3, 11):
-        return _refuse(f"Python 3.11 or later is needed, this is {sys.version.split()[0]}")
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
     os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), str(cargo_home / "bin")])
     if shutil.which("cargo") is None:
