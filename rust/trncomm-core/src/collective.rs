@@ -136,14 +136,31 @@ pub struct Goal {
     pub collective: Collective,
     /// The root, for those that have one; rank 0 otherwise.
     pub root: RankId,
+    /// Whether what a rank brings lies in the output buffer from the start.
+    pub in_place: bool,
 }
 
 impl Goal {
-    /// A collective with rank 0 as its root.
-    pub fn new(collective: Collective) -> Self {
+    /// A collective from one buffer to another, with rank 0 as its root.
+    pub fn out_of_place(collective: Collective) -> Self {
         Self {
             collective,
             root: RankId::new(0),
+            in_place: false,
         }
+    }
+
+    /// A collective within one buffer, with rank 0 as its root.
+    pub fn in_place(collective: Collective) -> Self {
+        Self {
+            in_place: true,
+            ..Self::out_of_place(collective)
+        }
+    }
+
+    /// The same with another root.
+    #[must_use]
+    pub fn with_root(self, root: RankId) -> Self {
+        Self { root, ..self }
     }
 }

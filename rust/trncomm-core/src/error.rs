@@ -29,6 +29,22 @@ pub enum UnitError {
         /// The forms that are read.
         expected: &'static str,
     },
+    /// A text that reads as a part of a base unit.
+    #[error("{text:?} doesn't come to a whole number of {unit}")]
+    Fractional {
+        /// What was given.
+        text: String,
+        /// The base unit: "bytes", "bytes/s", "picoseconds".
+        unit: &'static str,
+    },
+    /// A text that reads as more than can be counted, in size or in decimal places.
+    #[error("{text:?} is out of range: expected less than 2^64 {unit}, and no more than 38 digits")]
+    OutOfRange {
+        /// What was given.
+        text: String,
+        /// The base unit: "bytes", "bytes/s", "picoseconds".
+        unit: &'static str,
+    },
 }
 
 /// A topology that can't be built, or a part of one that doesn't exist.
@@ -144,6 +160,72 @@ pub enum ScheduleError {
     /// A table of the schedule that doesn't fit its shape.
     #[error("{0}")]
     Shape(String),
+    /// Ranks that wait for ever.
+    #[error("deadlock: {waiting} of {ranks} ranks wait for ever; {first}")]
+    Deadlock {
+        /// How many ranks wait.
+        waiting: usize,
+        /// How many ranks there are.
+        ranks: usize,
+        /// What the first of them waits for.
+        first: String,
+    },
+    /// A message that nobody takes.
+    #[error("rank {destination} never receives a message that rank {source_rank} sends it on channel {channel}")]
+    Unreceived {
+        /// The sender.
+        source_rank: u32,
+        /// The rank it is sent to.
+        destination: u32,
+        /// The channel.
+        channel: u32,
+    },
+    /// A chunk that lacks what some rank contributes.
+    #[error(
+        "rank {rank} ends without the contribution of {} in output[{chunk}]",
+        ranks_text(missing)
+    )]
+    Missing {
+        /// The rank that ends with the wrong chunk.
+        rank: u32,
+        /// The chunk.
+        chunk: u64,
+        /// The ranks whose contribution is missing.
+        missing: Vec<u32>,
+    },
+    /// A chunk into which some rank's contribution went more than once.
+    #[error(
+        "rank {rank} ends with the contribution of {} more than once in output[{chunk}]",
+        ranks_text(doubled)
+    )]
+    Doubled {
+        /// The rank that ends with the wrong chunk.
+        rank: u32,
+        /// The chunk.
+        chunk: u64,
+        /// The ranks whose contribution is doubled.
+        doubled: Vec<u32>,
+    },
+    /// A chunk that holds something else than it should.
+    #[error("rank {rank} ends with the wrong content in output[{chunk}]: {detail}")]
+    Wrong {
+        /// The rank that ends with the wrong chunk.
+        rank: u32,
+        /// The chunk.
+        chunk: u64,
+        /// What is there and what should be.
+        detail: String,
+    },
+    /// A schedule too large for the proof asked for.
+    #[error("too large to prove by running it whole: {what} {count}, at most {limit}")]
+    TooLarge {
+        /// "messages" or "chunks over all ranks".
+        what: &'static str,
+        /// How many there are.
+        count: u128,
+        /// How many are proved.
+        limit: u64,
+    },
 }
 
 /// A run that can't start or can't end.
@@ -197,6 +279,18 @@ pub enum SimulationError {
         /// The simulated time reached.
         time_ps: u64,
     },
+}
+
+/// `rank 3`, or `ranks 3, 4, 5, …`.
+fn ranks_text(ranks: &[u32]) -> String {
+    let listed: Vec<String> = ranks.iter().take(8).map(ToString::to_string).collect();
+    let more = if ranks.len() > 8 {
+        format!(" and {} more", ranks.len() - 8)
+    } else {
+        String::new()
+    };
+    let plural = if ranks.len() == 1 { "" } else { "s" };
+    format!("rank{plural} {}{more}", listed.join(", "))
 }
 
 /// Names the nearest of `choices` to `wanted`, or lists them all.

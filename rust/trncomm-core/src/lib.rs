@@ -5,7 +5,12 @@
 //!
 //! topology → algorithm → schedule → engine → result
 
+pub mod algorithm;
 pub mod collective;
+pub mod engine;
 pub mod error;
 pub mod ids;
+pub mod proof;
+pub mod schedule;
+pub mod topology;
 pub mod units;

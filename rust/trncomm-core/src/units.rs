@@ -3,9 +3,13 @@
 //! Arithmetic that mixes units lives here and nowhere else. Overflow is an error where a user can cause it
 //! (`checked_*`, constructors) and a panic where it would mean a broken invariant.
 
+mod parse;
+
 use std::fmt;
 use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Sub};
+
+pub use parse::{parse_bandwidth, parse_size, parse_time};
 
 use crate::error::UnitError;
 
@@ -129,7 +133,7 @@ impl AddAssign for Bytes {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
-            if self.0 != 0 && self.0 % (1 << shift) == 0 {
+            if self.0 != 0 && self.0.is_multiple_of(1 << shift) {
                 return write!(f, "{} {unit}", self.0 >> shift);
             }
         }

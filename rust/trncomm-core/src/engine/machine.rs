@@ -1,0 +1,505 @@
+//! The rank machine: runs the programs of all ranks against a network.
+//!
+//! It posts messages and is told of deliveries; it knows nothing of links, collectives or algorithms. All that
+//! happens at an instant is collected before any stream goes on, and streams go on in the order of their numbers
+//! within the rank, so that what a rank posts at an instant doesn't depend on how ranks are numbered.
+
+mod mailbox;
+
+use mailbox::Mailbox;
+
+use super::memory::Memory;
+use super::network::{Advance, Due, MessageId, Network, Traffic};
+use crate::error::{ScheduleError, SimulationError};
+use crate::ids::RankId;
+use crate::schedule::{Code, Combine, MAX_DEPTH, Site, Step, StreamCode};
+use crate::topology::Endpoint;
+use crate::units::{Bytes, Time};
+
+/// Tokens with this bit name a message whose completion overhead is over; others name a stream.
+const COMPLETION: u32 = 1 << 31;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Instructions completed.
+    pub done: u64,
+    /// Instructions in all.
+    pub total: u64,
+    /// The simulated time reached.
+    pub time: Time,
+}
+
+/// Whether a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// It does.
+    Continue,
+    /// It ends with [`SimulationError::Interrupted`].
+    Stop,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome<M> {
+    /// When each rank had ended its program and every message it sent was delivered.
+    pub finish: Vec<Time>,
+    /// How many messages were delivered.
+    pub messages: u64,
+    /// How many bytes each rank sent.
+    pub sent: Vec<u64>,
+    /// The first message that nobody received, if any: (source, destination, channel).
+    pub unreceived: Option<(u32, u32, u32)>,
+    /// What the network carried.
+    pub traffic: Traffic,
+    /// The buffers at the end.
+    pub memory: M,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Ready,
+    /// Waits for a message from this rank on the stream's channel.
+    Receiving(u32),
+    /// Is busy until woken.
+    Busy,
+    /// Waits for another stream (its global number) to complete so many instructions.
+    Waiting(u32, u64),
+    Ended,
+}
+
+#[derive(Debug)]
+struct StreamState {
+    rank: u32,
+    position: u32,
+    status: Status,
+    watched: bool,
+    completed: u64,
+    vars: [u64; MAX_DEPTH],
+}
+
+#[derive(Debug)]
+struct Message<P> {
+    source: u32,
+    destination: u32,
+    channel: u32,
+    bytes: Bytes,
+    payload: P,
+}
+
+/// The state of all ranks during a run.
+#[derive(Debug)]
+pub struct Machine<'c, N, M: Memory> {
+    code: &'c Code<'c>,
+    endpoint: &'c Endpoint,
+    network: N,
+    memory: M,
+    now: Time,
+    /// Stream numbers of rank r are `first[r]..first[r + 1]`.
+    first: Vec<u32>,
+    streams: Vec<StreamState>,
+    open: Vec<u32>,
+    finish: Vec<Time>,
+    sent: Vec<u64>,
+    messages: Vec<Option<Message<M::Payload>>>,
+    free: Vec<MessageId>,
+    mailbox: Mailbox,
+    runnable: Vec<u32>,
+    done: u64,
+    delivered: u64,
+}
+
+/// Runs `code` on `network` with the endpoint costs given, asking `control` now and then whether to go on.
+pub fn run<N: Network, M: Memory>(
+    code: &Code<'_>,
+    endpoint: &Endpoint,
+    network: N,
+    memory: M,
+    control: &mut dyn FnMut(Progress) -> Control,
+) -> Result<Outcome<M>, SimulationError> {
+    let mut machine = Machine::new(code, endpoint, network, memory)?;
+    machine.run(control)?;
+    Ok(machine.outcome())
+}
+
+impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
+    fn new(code: &'c Code<'c>, endpoint: &'c Endpoint, network: N, memory: M) -> Result<Self, SimulationError> {
+        let ranks = code.schedule().ranks();
+        let mut first = Vec::with_capacity(ranks + 1);
+        let mut streams = Vec::new();
+        let mut open = Vec::with_capacity(ranks);
+        first.push(0);
+        for rank in 0..u32::try_from(ranks).expect("a shape's ranks fit 32 bits") {
+            let count = code.streams(rank).len();
+            streams.extend((0..count).map(|_| StreamState {
+                rank,
+                position: 0,
+                status: Status::Ready,
+                watched: false,
+                completed: 0,
+                vars: [0; MAX_DEPTH],
+            }));
+            open.push(u32::try_from(count).unwrap_or(u32::MAX));
+            let total = u32::try_from(streams.len()).ok().filter(|&total| total < COMPLETION);
+            first.push(
+                total.ok_or_else(|| {
+                    ScheduleError::Shape(format!("the ranks have over {COMPLETION} streams together"))
+                })?,
+            );
+        }
+        Ok(Self {
+            code,
+            endpoint,
+            network,
+            memory,
+            now: Time::ZERO,
+            runnable: (0..first[ranks]).collect(),
+            first,
+            streams,
+            open,
+            finish: vec![Time::ZERO; ranks],
+            sent: vec![0; ranks],
+            messages: Vec::new(),
+            free: Vec::new(),
+            mailbox: Mailbox::default(),
+            done: 0,
+            delivered: 0,
+        })
+    }
+
+    fn run(&mut self, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
+        const CHECK_EVERY: u64 = 1 << 12;
+        let total = self.code.instructions();
+        let mut due = Vec::new();
+        let mut running = Vec::new();
+        let mut instants: u64 = 0;
+        loop {
+            while !self.runnable.is_empty() {
+                std::mem::swap(&mut running, &mut self.runnable);
+                running.sort_unstable();
+                running.dedup();
+                for stream in running.drain(..) {
+                    self.go_on(stream)?;
+                }
+            }
+            due.clear();
+            let paused = match self.network.advance(&mut due) {
+                Advance::Due(time) => {
+                    self.now = time;
+                    for event in &due {
+                        self.take(*event)?;
+                    }
+                    instants += 1;
+                    instants % CHECK_EVERY == 0
+                }
+                Advance::Paused(time) => {
+                    self.now = time;
+                    true
+                }
+                Advance::Idle => break,
+            };
+            if paused
+                && control(Progress {
+                    done: self.done,
+                    total,
+                    time: self.now,
+                }) == Control::Stop
+            {
+                return Err(SimulationError::Interrupted {
+                    events: self.network.traffic().events,
+                    time_ps: self.now.picoseconds(),
+                });
+            }
+        }
+        self.check_ended()
+    }
+
+    fn take(&mut self, event: Due) -> Result<(), SimulationError> {
+        match event {
+            Due::Delivered(id) if self.endpoint.completion() > Time::ZERO => {
+                self.network
+                    .wake(self.now + self.endpoint.completion(), id | COMPLETION);
+                Ok(())
+            }
+            Due::Delivered(id) => self.arrived(id),
+            Due::Woken(token) if token & COMPLETION != 0 => self.arrived(token & !COMPLETION),
+            Due::Woken(stream) => {
+                self.complete(stream);
+                self.runnable.push(stream);
+                Ok(())
+            }
+        }
+    }
+
+    /// A message is complete at its destination: hands it to the stream that waits for it, or keeps it.
+    fn arrived(&mut self, id: MessageId) -> Result<(), SimulationError> {
+        let message = self.messages[id as usize]
+            .as_ref()
+            .expect("a delivered message is under way");
+        let (source, destination, channel) = (message.source, message.destination, message.channel);
+        self.delivered += 1;
+        self.finish[source as usize] = self.now;
+        let codes = self.code.streams(destination);
+        let first = self.first[destination as usize];
+        for (code, stream) in codes.iter().zip(first..) {
+            if code.channel == channel && self.streams[stream as usize].status == Status::Receiving(source) {
+                self.absorb(stream, id)?;
+                self.runnable.push(stream);
+                return Ok(());
+            }
+        }
+        self.mailbox.put((destination, source, channel), id);
+        Ok(())
+    }
+
+    /// Gives a message to the receive instruction at which the stream stands.
+    fn absorb(&mut self, stream: u32, id: MessageId) -> Result<(), SimulationError> {
+        let message = self.messages[id as usize]
+            .take()
+            .expect("a delivered message is under way");
+        self.free.push(id);
+        let (code, site, index) = self.at(stream);
+        let Step::Receive { chunks, combine, .. } = &code.steps[index] else {
+            unreachable!("a stream takes messages at receive instructions only");
+        };
+        self.memory
+            .receive(&site, chunks, *combine, message.payload)
+            .map_err(|reason| self.malformed(stream, format!("{reason}, from rank {}", message.source)))?;
+        let rate = match combine {
+            Combine::Copy => None,
+            Combine::Reduce => self.endpoint.reduction(),
+        };
+        match rate {
+            Some(rate) => self.keep_busy(stream, rate.checked_serialization(message.bytes)?),
+            None => self.complete(stream),
+        }
+        Ok(())
+    }
+
+    fn keep_busy(&mut self, stream: u32, span: Time) {
+        self.streams[stream as usize].status = Status::Busy;
+        self.network.wake(self.now + span, stream);
+    }
+
+    /// Counts the instruction at which the stream stands and moves past it.
+    fn complete(&mut self, stream: u32) {
+        let state = &mut self.streams[stream as usize];
+        state.position += 1;
+        state.completed += 1;
+        state.status = Status::Ready;
+        self.done += 1;
+        if state.watched {
+            self.wake_watchers(stream);
+        }
+    }
+
+    fn wake_watchers(&mut self, watched: u32) {
+        let StreamState { rank, completed, .. } = self.streams[watched as usize];
+        for watcher in self.first[rank as usize]..self.first[rank as usize + 1] {
+            if let Status::Waiting(on, count) = self.streams[watcher as usize].status
+                && on == watched
+                && count <= completed
+            {
+                self.complete(watcher);
+                self.runnable.push(watcher);
+            }
+        }
+    }
+
+    /// Where a stream stands: its code, the site for its expressions, and the index of its step.
+    fn at(&self, stream: u32) -> (&'c StreamCode<'c>, Site<'c>, usize) {
+        let state = &self.streams[stream as usize];
+        let number = (stream - self.first[state.rank as usize]) as usize;
+        let site = Site {
+            shape: self.code.schedule().shape(),
+            rank: state.rank,
+            vars: state.vars,
+        };
+        (&self.code.streams(state.rank)[number], site, state.position as usize)
+    }
+
+    /// Runs a stream until it waits, is busy, or ends.
+    fn go_on(&mut self, stream: u32) -> Result<(), SimulationError> {
+        while self.streams[stream as usize].status == Status::Ready {
+            let (code, mut site, index) = self.at(stream);
+            let Some(step) = code.steps.get(index) else {
+                self.end(stream);
+                return Ok(());
+            };
+            match step {
+                Step::Send { to, chunks } => {
+                    let destination = self.peer(stream, to.find(&site))?;
+                    let bytes = chunks
+                        .bytes(&site, self.code.layout())
+                        .map_err(|reason| self.malformed(stream, reason))?;
+                    let payload = self
+                        .memory
+                        .send(&site, chunks)
+                        .map_err(|reason| self.malformed(stream, reason))?;
+                    let channel = code.channel;
+                    self.send(Message {
+                        source: site.rank,
+                        destination,
+                        channel,
+                        bytes,
+                        payload,
+                    })?;
+                    self.complete(stream);
+                }
+                Step::Receive { from, .. } => {
+                    let source = self.peer(stream, from.find(&site))?;
+                    match self.mailbox.take((site.rank, source, code.channel)) {
+                        Some(id) => self.absorb(stream, id)?,
+                        None => self.streams[stream as usize].status = Status::Receiving(source),
+                    }
+                }
+                Step::Copy { from, to, combine } => {
+                    self.memory
+                        .copy(&site, from, to, *combine)
+                        .map_err(|reason| self.malformed(stream, reason))?;
+                    match self.endpoint.copy() {
+                        Some(rate) => {
+                            let bytes = from
+                                .bytes(&site, self.code.layout())
+                                .map_err(|reason| self.malformed(stream, reason))?;
+                            self.keep_busy(stream, rate.checked_serialization(bytes)?);
+                        }
+                        None => self.complete(stream),
+                    }
+                }
+                Step::Wait { stream: other, count } => {
+                    let other = self.first[site.rank as usize] + u32::try_from(*other).expect("checked when built");
+                    let count = u64::try_from(count.value(&site)).unwrap_or(0);
+                    if self.streams[other as usize].completed >= count {
+                        self.complete(stream);
+                    } else {
+                        self.streams[other as usize].watched = true;
+                        self.streams[stream as usize].status = Status::Waiting(other, count);
+                    }
+                }
+                Step::Compute { time } => self.keep_busy(stream, *time),
+                Step::Enter { depth, times, exit } => {
+                    let state = &mut self.streams[stream as usize];
+                    state.vars[*depth] = 0;
+                    state.position = if *times == 0 {
+                        position(*exit)
+                    } else {
+                        state.position + 1
+                    };
+                }
+                Step::Again { depth, times, start } => {
+                    site.vars[*depth] += 1;
+                    let state = &mut self.streams[stream as usize];
+                    state.vars = site.vars;
+                    state.position = if site.vars[*depth] < *times {
+                        position(*start)
+                    } else {
+                        state.position + 1
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, message: Message<M::Payload>) -> Result<(), SimulationError> {
+        let (source, destination, bytes) = (message.source, message.destination, message.bytes);
+        self.sent[source as usize] += bytes.get();
+        let id = if let Some(id) = self.free.pop() {
+            self.messages[id as usize] = Some(message);
+            id
+        } else {
+            let id = u32::try_from(self.messages.len())
+                .ok()
+                .filter(|id| id & COMPLETION == 0);
+            self.messages.push(Some(message));
+            id.ok_or(SimulationError::Option {
+                option: "messages under way at once",
+                expected: format!("at most {COMPLETION}"),
+                value: format!("{}", self.messages.len()),
+            })?
+        };
+        let at = self.now + self.endpoint.launch();
+        self.network
+            .post(at, id, RankId::from(source), RankId::from(destination), bytes)
+    }
+
+    fn end(&mut self, stream: u32) {
+        let state = &mut self.streams[stream as usize];
+        state.status = Status::Ended;
+        let rank = state.rank as usize;
+        self.open[rank] -= 1;
+        if self.open[rank] == 0 {
+            self.finish[rank] = self.finish[rank].max(self.now);
+        }
+    }
+
+    fn peer(&self, stream: u32, rank: i64) -> Result<u32, SimulationError> {
+        let ranks = self.code.schedule().ranks();
+        match u32::try_from(rank) {
+            Ok(peer) if (peer as usize) < ranks && peer != self.streams[stream as usize].rank => Ok(peer),
+            _ => Err(self.malformed(
+                stream,
+                format!("names rank {rank} as its peer; expected another of {ranks}"),
+            )),
+        }
+    }
+
+    fn malformed(&self, stream: u32, reason: String) -> SimulationError {
+        let rank = self.streams[stream as usize].rank;
+        let stream = (stream - self.first[rank as usize]) as usize;
+        SimulationError::Schedule(ScheduleError::Malformed { rank, stream, reason })
+    }
+
+    fn check_ended(&self) -> Result<(), SimulationError> {
+        let waits = |state: &&StreamState| state.status != Status::Ended;
+        let Some(first) = self.streams.iter().position(|state| waits(&state)) else {
+            return Ok(());
+        };
+        let mut ranks: Vec<u32> = self.streams.iter().filter(waits).map(|state| state.rank).collect();
+        ranks.dedup();
+        Err(SimulationError::Deadlock {
+            time_ps: self.now.picoseconds(),
+            waiting: ranks.len(),
+            ranks: self.code.schedule().ranks(),
+            first: self.describe_wait(first),
+        })
+    }
+
+    fn describe_wait(&self, stream: usize) -> String {
+        let state = &self.streams[stream];
+        let number = stream - self.first[state.rank as usize] as usize;
+        let channel = self.code.streams(state.rank)[number].channel;
+        let on = match state.status {
+            Status::Receiving(from) => format!("a message from rank {from} on channel {channel}"),
+            Status::Waiting(other, count) => format!(
+                "stream {} to complete {count} instructions (it has completed {})",
+                other - self.first[state.rank as usize],
+                self.streams[other as usize].completed
+            ),
+            Status::Ready | Status::Busy | Status::Ended => "nothing".to_owned(),
+        };
+        format!(
+            "rank {}, stream {number}, after {} instructions, waits for {on}",
+            state.rank, state.completed
+        )
+    }
+
+    fn outcome(self) -> Outcome<M> {
+        Outcome {
+            finish: self.finish,
+            messages: self.delivered,
+            sent: self.sent,
+            unreceived: self
+                .mailbox
+                .first()
+                .map(|(destination, source, channel)| (source, destination, channel)),
+            traffic: self.network.traffic(),
+            memory: self.memory,
+        }
+    }
+}
+
+fn position(index: usize) -> u32 {
+    u32::try_from(index).expect("a program has fewer than 2^32 steps")
+}

@@ -1,0 +1,65 @@
+//! What the rank machine asks of a network model.
+
+use crate::error::SimulationError;
+use crate::ids::RankId;
+use crate::units::{Bytes, Time};
+
+/// A message under way, numbered by the rank machine; numbers are reused after delivery.
+pub type MessageId = u32;
+
+/// Something the rank machine asked for and now gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    /// The last byte of a message has reached its destination.
+    Delivered(MessageId),
+    /// The instant of a [`Network::wake`] has come.
+    Woken(u32),
+}
+
+/// How far [`Network::advance`] got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// To this instant, at which something is due.
+    Due(Time),
+    /// To this instant, at which nothing is due: a pause to look for interrupts.
+    Paused(Time),
+    /// To the end: nothing is under way.
+    Idle,
+}
+
+/// What a network carried.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Payload and header bytes that each directed link carried.
+    pub link_bytes: Vec<u64>,
+    /// Picoseconds that each directed link was sending.
+    pub link_busy: Vec<u64>,
+    /// Messages times the links that each crossed, in packets where the model has packets.
+    pub packet_hops: u64,
+    /// Events that the model handled.
+    pub events: u64,
+}
+
+/// A network model: carries messages and keeps the time.
+///
+/// Time moves in [`Self::advance`] only. Whatever is posted at an instant is part of that instant.
+pub trait Network {
+    /// Hands over a message of `bytes` that enters the network at `at`, not before the present instant.
+    fn post(
+        &mut self,
+        at: Time,
+        message: MessageId,
+        source: RankId,
+        destination: RankId,
+        bytes: Bytes,
+    ) -> Result<(), SimulationError>;
+
+    /// Asks for [`Due::Woken`] with `token` at `at`, not before the present instant.
+    fn wake(&mut self, at: Time, token: u32);
+
+    /// Moves on to the next instant at which something is due, and appends all that is due then to `due`.
+    fn advance(&mut self, due: &mut Vec<Due>) -> Advance;
+
+    /// What has been carried so far.
+    fn traffic(&self) -> Traffic;
+}
