@@ -11,6 +11,7 @@ pub mod engine;
 pub mod error;
 pub mod ids;
 pub mod proof;
+pub mod result;
 pub mod schedule;
 pub mod topology;
 pub mod units;

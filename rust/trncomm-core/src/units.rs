@@ -60,7 +60,7 @@ impl Time {
 impl Add for Time {
     type Output = Self;
 
-    // INVARIANT: runs are refused in advance where their time could pass 2^64 ps, so this doesn't overflow.
+    // INVARIANT: the engine's `Budget` refuses delays that could come to 2^64 ps together, so this doesn't overflow.
     fn add(self, other: Self) -> Self {
         Self(self.0.checked_add(other.0).expect("simulated time stays below 2^64 ps"))
     }
@@ -112,6 +112,14 @@ impl Bytes {
     /// The number of bytes.
     pub const fn get(self) -> u64 {
         self.0
+    }
+}
+
+impl Bytes {
+    /// The sum, 2⁶⁴ − 1 if it is more.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
     }
 }
 

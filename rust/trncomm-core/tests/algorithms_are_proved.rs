@@ -23,7 +23,11 @@ fn every_algorithm_is_proved_over_any_number_of_ranks() {
         let topology = switch(ranks);
         for collective in Collective::ALL {
             for algorithm in algorithm::algorithms(collective) {
-                let roots = if collective.has_root() { vec![0, ranks - 1, ranks / 3] } else { vec![0] };
+                let roots = if collective.has_root() {
+                    vec![0, ranks - 1, ranks / 3]
+                } else {
+                    vec![0]
+                };
                 for root in roots {
                     let root = RankId::new(root);
                     let schedule = algorithm::build(&topology, collective, algorithm.name, root, BTreeMap::new())

@@ -250,7 +250,7 @@ impl ChunkRef<'_> {
         }
         let mut sum = Bytes::ZERO;
         self.for_each_range(site, &mut |first, count| {
-            sum += layout.bytes(first, count);
+            sum = sum.saturating_add(layout.bytes(first, count));
             Ok(())
         })?;
         Ok(sum)

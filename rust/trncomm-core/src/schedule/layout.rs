@@ -49,9 +49,10 @@ impl Layout {
         }
     }
 
-    /// The size of `count` chunks from `first` on.
+    /// The size of `count` chunks from `first` on; 2⁶⁴ − 1 bytes if it is more, which no run accepts.
     pub fn bytes(&self, first: u64, count: u64) -> Bytes {
-        Bytes::new((self.start(first + count) - self.start(first)) * self.element)
+        let elements = self.start(first.saturating_add(count)) - self.start(first);
+        Bytes::new(elements.saturating_mul(self.element))
     }
 
     /// The number of elements before chunk `index`.
