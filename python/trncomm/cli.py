@@ -253,7 +253,6 @@ def _summary(result: _core.Result) -> dict[str, int | float | str]:
         "model": result.model,
         "size_bytes": result.size_bytes,
         "time_ps": result.time_ps,
-        "bound_ps": result.bound_ps,
         "algbw_GBps": result.algbw / 1e9,
         "busbw_GBps": result.busbw / 1e9,
         "messages": result.messages,

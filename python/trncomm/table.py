@@ -58,8 +58,6 @@ class Table:
     """Size over time."""
     busbw_GBps: NDArray[np.float64]
     """Algorithm bandwidth times the bus factor of nccl-tests and nccom-test."""
-    bound_us: NDArray[np.float64]
-    """No algorithm is faster than this on the topology."""
     best: NDArray[np.bool_]
     """Whether no algorithm was faster at that size."""
     skipped: Mapping[str, str]
@@ -79,7 +77,6 @@ class Table:
         """Make a table of runs of one collective on one topology."""
         size_bytes = np.array([result.size_bytes for result in results], dtype=np.uint64)
         time_ps = np.array([result.time_ps for result in results], dtype=np.uint64)
-        bound_ps = np.array([result.bound_ps for result in results], dtype=np.uint64)
         algbw = np.array([result.algbw for result in results], dtype=np.float64)
         busbw = np.array([result.busbw for result in results], dtype=np.float64)
         return cls(
@@ -95,7 +92,6 @@ class Table:
             time_us=_freeze(time_ps / _PICOSECONDS_PER_MICROSECOND),
             algbw_GBps=_freeze(algbw / _BYTES_PER_GIGABYTE),
             busbw_GBps=_freeze(busbw / _BYTES_PER_GIGABYTE),
-            bound_us=_freeze(bound_ps / _PICOSECONDS_PER_MICROSECOND),
             best=_freeze(_fastest(size_bytes, time_ps)),
             skipped=skipped,
         )
@@ -142,7 +138,6 @@ class Table:
             "time_us": self.time_us,
             "algbw_GBps": self.algbw_GBps,
             "busbw_GBps": self.busbw_GBps,
-            "bound_us": self.bound_us,
             "best": self.best,
         }
 
@@ -181,7 +176,7 @@ class Table:
         """Headers, and a row a size with the times of all algorithms."""
         algorithms = list(dict.fromkeys(self.algorithm.tolist()))
         headers = ["size(B)", "count(elems)", "type", *(f"{name}\ntime(us)" for name in algorithms)]
-        headers += ["bound(us)", "algbw(GB/s)", "busbw(GB/s)", "algorithm"]
+        headers += ["algbw(GB/s)", "busbw(GB/s)", "algorithm"]
         rows = []
         for winner in self._first_best():
             size = self.size_bytes[winner]
@@ -190,7 +185,7 @@ class Table:
                 mark = "* " if self.best[row] else ""
                 times[str(self.algorithm[row])] = f"{mark}{self.time_us[row]:.2f}"
             row_text = [str(size), str(self.count[winner]), self.dtype, *times.values()]
-            row_text += [f"{self.bound_us[winner]:.2f}", f"{self.algbw_GBps[winner]:.2f}"]
+            row_text += [f"{self.algbw_GBps[winner]:.2f}"]
             rows.append([*row_text, f"{self.busbw_GBps[winner]:.2f}", str(self.algorithm[winner])])
         return headers, rows
 

@@ -6,6 +6,7 @@
 mod check;
 mod code;
 mod expr;
+mod footprint;
 mod layout;
 mod listing;
 mod program;

@@ -19,13 +19,13 @@ use crate::errors::{AlgorithmError, ArgumentError, TopologyError};
 pub struct Reader(fn(String) -> PyErr);
 
 /// Reads what describes a topology.
-pub const TOPOLOGY: Reader = Reader(|message| TopologyError::new_err(message));
+pub const TOPOLOGY: Reader = Reader(TopologyError::new_err);
 
 /// Reads what an algorithm is told.
-pub const ALGORITHM: Reader = Reader(|message| AlgorithmError::new_err(message));
+pub const ALGORITHM: Reader = Reader(AlgorithmError::new_err);
 
 /// Reads everything else.
-pub const ARGUMENT: Reader = Reader(|message| ArgumentError::new_err(message));
+pub const ARGUMENT: Reader = Reader(ArgumentError::new_err);
 
 impl Reader {
     /// A size: bytes, or a text such as "64MiB".

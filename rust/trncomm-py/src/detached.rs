@@ -18,7 +18,7 @@ const EVERY: Duration = Duration::from_millis(100);
 /// the work and comes out of here.
 pub fn detached<T: Send>(
     py: Python<'_>,
-    progress: Option<Py<PyAny>>,
+    progress: Option<&Py<PyAny>>,
     work: impl Send + FnOnce(&mut dyn FnMut(Progress) -> Control) -> Result<T, SimulationError>,
 ) -> PyResult<T> {
     let mut raised: Option<PyErr> = None;
@@ -29,7 +29,7 @@ pub fn detached<T: Send>(
                 return Control::Continue;
             }
             last = Instant::now();
-            match Python::attach(|py| look_up(py, progress.as_ref(), state)) {
+            match Python::attach(|py| look_up(py, progress, state)) {
                 Ok(()) => Control::Continue,
                 Err(error) => {
                     raised = Some(error);

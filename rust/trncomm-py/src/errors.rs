@@ -29,7 +29,9 @@ pub fn of_simulation(error: &error::SimulationError) -> PyErr {
     use error::SimulationError as E;
     // INVARIANT: the match is exhaustive, so that a new variant doesn't compile until it has a class.
     match error {
-        E::Unit(_) | E::Option { .. } | E::Ranks { .. } => ArgumentError::new_err(error.to_string()),
+        E::Unit(_) | E::Option { .. } | E::Ranks { .. } | E::TooLong { .. } => {
+            ArgumentError::new_err(error.to_string())
+        }
         E::Schedule(_) => ScheduleError::new_err(error.to_string()),
         E::Topology(_) => TopologyError::new_err(error.to_string()),
         E::Deadlock { .. } | E::Interrupted { .. } => SimulationError::new_err(error.to_string()),

@@ -1,9 +1,13 @@
 //! The Python binding: convert, call once, convert back.
 
+// What documents a class or a function is a Python docstring, with Python's markup.
+#![allow(clippy::doc_markdown)]
+
 mod column;
 mod convert;
 mod detached;
 mod errors;
+mod result;
 mod schedule;
 mod topology;
 
@@ -73,6 +77,8 @@ fn parse_duration(text: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// The Rust core of trncomm; its classes and functions are public as those of `trncomm`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::result::{RunResult, run};
     #[pymodule_export]
     use super::schedule::{AlgorithmInfo, Proof, Schedule, algorithms, build, verify};
     #[pymodule_export]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping};
+use pyo3::types::{PyDict, PyMapping, PyMappingMethods};
 use trncomm_core::collective::Collective;
 use trncomm_core::proof::Method;
 use trncomm_core::{algorithm, proof, schedule};
@@ -29,7 +29,7 @@ use crate::topology::Topology;
 ///         for i in 0..3:
 ///           send output[...] to ...
 ///           receive output[...] from ...
-#[pyclass(frozen, module = "trncomm", skip_from_py_object)]
+#[pyclass(frozen, module = "trncomm")]
 pub struct Schedule {
     pub core: Arc<schedule::Schedule>,
 }
@@ -78,7 +78,7 @@ impl Schedule {
 }
 
 /// An algorithm that can build a collective.
-#[pyclass(frozen, module = "trncomm", skip_from_py_object)]
+#[pyclass(frozen, module = "trncomm")]
 pub struct AlgorithmInfo {
     core: &'static algorithm::Algorithm,
 }
@@ -127,7 +127,7 @@ impl AlgorithmInfo {
 }
 
 /// What was proved of a schedule.
-#[pyclass(frozen, module = "trncomm", skip_from_py_object)]
+#[pyclass(frozen, module = "trncomm")]
 pub struct Proof {
     core: proof::Proof,
 }
@@ -210,6 +210,7 @@ pub fn algorithms(collective: &str) -> PyResult<Vec<AlgorithmInfo>> {
 ///     <Schedule ring all_reduce: 4 ranks, 4 chunks>
 #[pyfunction]
 #[pyo3(signature = (topology, collective, algorithm, *, root=None, parameters=None))]
+#[pyo3(text_signature = "(topology, collective, algorithm, *, root=0, parameters=None)")]
 pub fn build(
     topology: &Topology,
     collective: &str,
@@ -220,7 +221,12 @@ pub fn build(
     let collective = Collective::from_name(collective).map_err(|error| of_algorithm(&error))?;
     let root = root.map_or(Ok(0.into()), |root| ALGORITHM.rank("root", root))?;
     let mut given = BTreeMap::new();
-    for item in parameters.map(|map| map.items()).transpose()?.into_iter().flatten() {
+    for item in parameters
+        .map(PyMappingMethods::items)
+        .transpose()?
+        .into_iter()
+        .flatten()
+    {
         let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
         let number = ALGORITHM.number(&name, &value)?;
         given.insert(name, number);

@@ -27,7 +27,7 @@ type Column<T> = PyOnceLock<Py<PyArray1<T>>>;
 ///     >>> import trncomm as tc
 ///     >>> tc.Topology.torus((4, 4), bandwidth="128GB/s", latency="200ns")
 ///     <Topology torus [4, 4]: 16 ranks, 16 nodes, 64 links>
-#[pyclass(frozen, module = "trncomm", skip_from_py_object)]
+#[pyclass(frozen, module = "trncomm")]
 pub struct Topology {
     pub core: Arc<topology::Topology>,
     pub name: String,
@@ -147,6 +147,7 @@ impl Topology {
     ///     TopologyError: A value that is out of range or can't be read.
     #[staticmethod]
     #[pyo3(signature = (ranks, *, planes=None, bandwidth, latency))]
+    #[pyo3(text_signature = "(ranks, *, planes=1, bandwidth, latency)")]
     fn switch(ranks: Any, planes: Option<Any>, bandwidth: Any, latency: Any) -> PyResult<Self> {
         let spec = link("bandwidth", bandwidth, "latency", latency)?;
         let planes = planes.map_or(Ok(1), |planes| TOPOLOGY.count("planes", planes))?;
@@ -187,9 +188,8 @@ impl Topology {
     ) -> PyResult<Self> {
         let down = link("bandwidth", bandwidth, "latency", latency)?;
         let up = LinkSpec {
-            bandwidth: uplink_bandwidth.map_or(Ok(down.bandwidth), |rate| {
-                TOPOLOGY.bandwidth("uplink_bandwidth", rate)
-            })?,
+            bandwidth: uplink_bandwidth
+                .map_or(Ok(down.bandwidth), |rate| TOPOLOGY.bandwidth("uplink_bandwidth", rate))?,
             latency: uplink_latency.map_or(Ok(down.latency), |span| TOPOLOGY.time("uplink_latency", span))?,
         };
         Self::new(topology::Topology::leaf_spine(
@@ -270,6 +270,7 @@ impl Topology {
     ///     [0]
     #[staticmethod]
     #[pyo3(signature = (ranks, links, *, switches=None))]
+    #[pyo3(text_signature = "(ranks, links, *, switches=0)")]
     fn from_links(ranks: Any, links: Any, switches: Option<Any>) -> PyResult<Self> {
         let switches = switches.map_or(Ok(0), |switches| TOPOLOGY.count("switches", switches))?;
         let links = links
@@ -295,6 +296,7 @@ impl Topology {
     /// Raises:
     ///     TopologyError: A value that is out of range or can't be read.
     #[pyo3(signature = (*, launch=None, completion=None, reduction_bandwidth=None, copy_bandwidth=None))]
+    #[pyo3(text_signature = "($self, *, launch=0, completion=0, reduction_bandwidth=None, copy_bandwidth=None)")]
     fn with_endpoint(
         &self,
         launch: Option<Any>,
@@ -329,11 +331,8 @@ impl Topology {
     ///     TopologyError: A value that is out of range or can't be read.
     #[pyo3(signature = (*, payload, header))]
     fn with_packets(&self, payload: Any, header: Any) -> PyResult<Self> {
-        let format = PacketFormat::new(
-            TOPOLOGY.size("payload", payload)?,
-            TOPOLOGY.size("header", header)?,
-        )
-        .map_err(|error| of_topology(&error))?;
+        let format = PacketFormat::new(TOPOLOGY.size("payload", payload)?, TOPOLOGY.size("header", header)?)
+            .map_err(|error| of_topology(&error))?;
         let core = topology::Topology::clone(&self.core).with_packet_format(format);
         Ok(Self::named(Arc::new(core), self.name.clone()))
     }
@@ -427,7 +426,12 @@ impl Topology {
     /// The latency of each link, in picoseconds.
     #[getter]
     fn link_latency_ps(&self, py: Python<'_>) -> Py<PyArray1<u64>> {
-        let make = || column(py, self.core.latencies().iter().copied().map(Time::picoseconds).collect());
+        let make = || {
+            column(
+                py,
+                self.core.latencies().iter().copied().map(Time::picoseconds).collect(),
+            )
+        };
         self.latencies.get_or_init(py, make).clone_ref(py)
     }
 
@@ -482,7 +486,13 @@ impl Topology {
 /// How many links a tier has, and their rates and latencies.
 fn tier_line(core: &topology::Topology, index: usize, label: &str) -> String {
     let of_tier = || (0..core.links()).filter(|&link| usize::from(core.link_tiers()[link]) == index);
-    let range = |least: String, most: String| if least == most { least } else { format!("{least} to {most}") };
+    let range = |least: String, most: String| {
+        if least == most {
+            least
+        } else {
+            format!("{least} to {most}")
+        }
+    };
     let rates = || of_tier().map(|link| core.bandwidths()[link]);
     let spans = || of_tier().map(|link| core.latencies()[link]);
     match (rates().min(), rates().max(), spans().min(), spans().max()) {
@@ -532,7 +542,10 @@ fn spread<'py>(name: &str, value: Any<'_, 'py>, dimensions: usize) -> PyResult<V
     } else {
         Err(TOPOLOGY.raise(
             name,
-            format!("expected one value, or one for each of {dimensions} dimensions, got {}", values.len()),
+            format!(
+                "expected one value, or one for each of {dimensions} dimensions, got {}",
+                values.len()
+            ),
         ))
     }
 }
@@ -556,6 +569,6 @@ fn link_input(index: usize, row: Any) -> PyResult<LinkInput> {
         destination: TOPOLOGY.number(&name("destination"), destination)?,
         bandwidth: TOPOLOGY.bandwidth(&name("bandwidth"), bandwidth)?.bytes_per_second(),
         latency: TOPOLOGY.time(&name("latency"), latency)?.picoseconds(),
-        tier: tier.map_or(Ok("link".to_owned()), |tier| tier.extract())?,
+        tier: tier.map_or(Ok("link".to_owned()), PyAnyMethods::extract)?,
     })
 }
