@@ -81,6 +81,8 @@ def plan(
     """Build and prove the schedules of a comparison; the arguments are those of `compare`."""
     if not sizes:
         raise ArgumentError("sizes must name at least one size, got none")
+    size_bytes = tuple(_core.parse_size(size) for size in sizes)
+    element = quantities.dtype(dtype)
     names = [known.name for known in _core.algorithms(collective)] if algorithms is None else algorithms
     schedules: list[_core.Schedule] = []
     skipped: dict[str, str] = {}
@@ -103,8 +105,8 @@ def plan(
         collective=schedules[0].collective,
         schedules=tuple(schedules),
         skipped=skipped,
-        sizes=tuple(_core.parse_size(size) for size in sizes),
-        dtype=quantities.dtype(dtype),
+        sizes=size_bytes,
+        dtype=element,
         model=model,
     )
 

@@ -81,7 +81,7 @@ impl Reader {
         value.extract::<T>().map_err(|error| {
             let py = value.py();
             let refusal = match value.repr() {
-                Ok(repr) => format!("must be {expected}, got {repr}"),
+                Ok(repr) => format!("{name} must be {expected}, got {repr}"),
                 Err(error) => return error,
             };
             if error.is_instance_of::<PyOverflowError>(py) {
@@ -90,13 +90,18 @@ impl Reader {
                 // NaN and its like are bad values of a numeric type, not bad types.
                 self.raise(name, refusal)
             } else {
-                PyTypeError::new_err(format!("{name} {refusal}"))
+                PyTypeError::new_err(refusal)
             }
         })
     }
 
-    /// The exception for a problem with an argument.
+    /// The exception for a problem with an argument, which it names unless the problem does.
     pub fn raise(self, name: &str, problem: impl Display) -> PyErr {
-        (self.0)(format!("{name}: {problem}"))
+        let problem = problem.to_string();
+        (self.0)(if problem.contains(name) {
+            problem
+        } else {
+            format!("{name}: {problem}")
+        })
     }
 }

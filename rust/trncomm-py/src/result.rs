@@ -91,13 +91,13 @@ pub struct RunResult {
 impl RunResult {
     fn __repr__(&self) -> String {
         format!(
-            "<Result {} {} of {} on {}: {}, busbw {:.2} GB/s>",
+            "<Result {} {} of {} on {}: {}, busbw {}>",
             self.algorithm,
             self.collective,
             Bytes::new(self.size_bytes),
             self.topology_name,
             brief(Time::from_picoseconds(self.time_ps)),
-            self.busbw / 1e9
+            rate(self.busbw)
         )
     }
 
@@ -207,8 +207,8 @@ fn describe(topology: &Topology, result: &SimulationResult) -> String {
             result.algorithm_bandwidth() / 1e9
         ),
         format!(
-            "  busbw     {:.3} GB/s (algbw × {numerator}/{denominator})",
-            result.bus_bandwidth() / 1e9
+            "  busbw     {} (algbw × {numerator}/{denominator})",
+            rate(result.bus_bandwidth())
         ),
         format!("  busiest   {busiest}"),
         format!("  counters  {messages} messages, {hops} packet-hops, {events} events"),
@@ -243,4 +243,15 @@ fn brief(time: Time) -> String {
         1_000_000_000..1_000_000_000_000 => format!("{:.3} ms", picoseconds / 1e9),
         _ => format!("{:.3} s", picoseconds / 1e12),
     }
+}
+
+/// A rate for people, in decimal units.
+fn rate(bytes_per_second: f64) -> String {
+    let (scale, unit) = match bytes_per_second {
+        rate if rate < 1e6 => (1e3, "kB/s"),
+        rate if rate < 1e9 => (1e6, "MB/s"),
+        rate if rate < 1e12 => (1e9, "GB/s"),
+        _ => (1e12, "TB/s"),
+    };
+    format!("{:.3} {unit}", bytes_per_second / scale)
 }
