@@ -4,6 +4,7 @@
 
 mod budget;
 mod instant;
+mod lanes;
 mod loggp;
 mod machine;
 mod memory;

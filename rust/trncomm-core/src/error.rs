@@ -215,6 +215,27 @@ pub enum ScheduleError {
         /// What is there and what should be.
         detail: String,
     },
+    /// A chunk that is written while a message posted from it may still be leaving.
+    #[error(
+        "rank {rank} writes {buffer}[{chunk}] in instruction {instruction} of stream {stream}, but nothing says that \
+         the message it posted from there in instruction {posted} of stream {posted_by} has been received by then"
+    )]
+    Overwritten {
+        /// The rank.
+        rank: u32,
+        /// "input", "output", "scratch".
+        buffer: &'static str,
+        /// The chunk.
+        chunk: u64,
+        /// The stream of the rank that writes.
+        stream: u32,
+        /// Which of its instructions writes, from 0; each pass of a loop counts anew.
+        instruction: u64,
+        /// The stream of the rank that posted the message.
+        posted_by: u32,
+        /// Which of its instructions posted it.
+        posted: u64,
+    },
     /// A schedule too large for the proof asked for.
     #[error("too large to prove by running it whole: {what} {count}, at most {limit}")]
     TooLarge {

@@ -6,6 +6,7 @@
 //! topology → algorithm → schedule → engine → result
 
 pub mod algorithm;
+pub mod bounds;
 pub mod collective;
 pub mod engine;
 pub mod error;

@@ -170,7 +170,12 @@ impl Bandwidth {
     ///
     /// An error where the time passes 2⁶⁴ − 1 ps (213 days).
     pub fn checked_serialization(self, bytes: Bytes) -> Result<Time, UnitError> {
-        let picoseconds = (u128::from(bytes.0) * u128::from(PICOSECONDS_PER_SECOND)).div_ceil(u128::from(self.0.get()));
+        // Most messages are small enough for 64 bits, where a division is several times faster.
+        if let Some(scaled) = bytes.0.checked_mul(PICOSECONDS_PER_SECOND) {
+            return Ok(Time(scaled.div_ceil(self.0.get())));
+        }
+        let scaled = u128::from(bytes.0) * u128::from(PICOSECONDS_PER_SECOND);
+        let picoseconds = scaled.div_ceil(u128::from(self.0.get()));
         u64::try_from(picoseconds)
             .map(Time)
             .map_err(|_| UnitError::TimeOverflow { bytes, bandwidth: self })

@@ -193,7 +193,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         self.take(*event)?;
                     }
                     instants += 1;
-                    instants % CHECK_EVERY == 0
+                    instants.is_multiple_of(CHECK_EVERY)
                 }
                 Advance::Paused(time) => {
                     self.now = time;
@@ -265,6 +265,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let Step::Receive { chunks, combine, .. } = &code.steps[index] else {
             unreachable!("a stream takes messages at receive instructions only");
         };
+        self.announce(stream);
         self.memory
             .receive(&site, chunks, *combine, message.payload)
             .map_err(|reason| self.malformed(stream, format!("{reason}, from rank {}", message.source)))?;
@@ -272,13 +273,11 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             Combine::Copy => None,
             Combine::Reduce => self.endpoint.reduction(),
         };
-        match rate {
-            Some(rate) => self.keep_busy(stream, rate.checked_serialization(message.bytes)?),
-            None => {
-                self.complete(stream);
-                Ok(())
-            }
+        if let Some(rate) = rate {
+            return self.keep_busy(stream, rate.checked_serialization(message.bytes)?);
         }
+        self.complete(stream);
+        Ok(())
     }
 
     fn keep_busy(&mut self, stream: u32, span: Time) -> Result<(), SimulationError> {
@@ -307,10 +306,22 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 && on == watched
                 && count <= completed
             {
-                self.complete(watcher);
+                self.waited(watcher, on, count);
                 self.runnable.push(watcher);
             }
         }
+    }
+
+    /// Ends a stream's wait for another of its rank.
+    fn waited(&mut self, stream: u32, on: u32, count: u64) {
+        self.announce(stream);
+        self.memory.waited(on, count);
+        self.complete(stream);
+    }
+
+    /// Tells the memory which instruction speaks next.
+    fn announce(&mut self, stream: u32) {
+        self.memory.begins(stream, self.streams[stream as usize].completed);
     }
 
     /// Where a stream stands: its code, the site for its expressions, and the index of its step.
@@ -339,6 +350,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     let bytes = chunks
                         .bytes(&site, self.code.layout())
                         .map_err(|reason| self.malformed(stream, reason))?;
+                    self.announce(stream);
                     let payload = self
                         .memory
                         .send(&site, chunks)
@@ -361,6 +373,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     }
                 }
                 Step::Copy { from, to, combine } => {
+                    self.announce(stream);
                     self.memory
                         .copy(&site, from, to, *combine)
                         .map_err(|reason| self.malformed(stream, reason))?;
@@ -378,7 +391,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     let other = self.first[site.rank as usize] + u32::try_from(*other).expect("checked when built");
                     let count = u64::try_from(count.value(&site)).unwrap_or(0);
                     if self.streams[other as usize].completed >= count {
-                        self.complete(stream);
+                        self.waited(stream, other, count);
                     } else {
                         self.streams[other as usize].watched = true;
                         self.streams[stream as usize].status = Status::Waiting(other, count);

@@ -9,6 +9,13 @@ pub trait Memory {
     /// What a message carries.
     type Payload;
 
+    /// What follows is done by this stream (streams of all ranks are numbered together, rank by rank), in its
+    /// instruction number `instruction`, from 0.
+    fn begins(&mut self, _stream: u32, _instruction: u64) {}
+
+    /// The stream has waited until stream `on` of the same rank had completed `count` instructions.
+    fn waited(&mut self, _on: u32, _count: u64) {}
+
     /// Reads what a rank sends.
     fn send(&mut self, site: &Site<'_>, chunks: &ChunkRef<'_>) -> Result<Self::Payload, String>;
 

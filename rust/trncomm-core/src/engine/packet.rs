@@ -6,11 +6,14 @@
 //! come after those in transit, in the order of posting. With unlimited buffers behind it, such a port needs no queue:
 //! a packet departs at max(arrival, port free) + size / rate, and its arrival at the next node is known at once. So a
 //! packet costs one event for every link after its first, and none at its destination unless it is a message's last.
-//! The packets of a message leave its source one behind the other, each starting when the one before it arrives.
+//!
+//! Packets reach the end of a link in the order in which it serves them, so only the first of those that it will
+//! deliver has an event in the queue: at most two events are pending for each link, however much is posted at once.
 
 use std::collections::VecDeque;
 
 use super::budget::Budget;
+use super::lanes::Lanes;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use super::queue::{Queue, Wheel};
 use crate::error::SimulationError;
@@ -26,6 +29,8 @@ pub struct Packet<'t, Q> {
     queue: Q,
     now: Time,
     ports: Vec<Port>,
+    /// The packets in transit that each link will bring to its end.
+    transit: Lanes,
     messages: Vec<Message>,
     /// The routes of the messages under way, `stride` entries each.
     hops: Vec<Hop>,
@@ -36,7 +41,7 @@ pub struct Packet<'t, Q> {
     link_bytes: Vec<u64>,
     link_busy: Vec<u64>,
     budget: Budget,
-    packet_hops: u64,
+    crossings: u64,
     events: u64,
 }
 
@@ -48,6 +53,8 @@ struct Port {
     full: Time,
     latency: Time,
     bandwidth: Bandwidth,
+    /// The last of the messages that start on this link and still have packets before its far end.
+    tail: Option<MessageId>,
 }
 
 impl Port {
@@ -82,6 +89,10 @@ struct Message {
     /// The size of the last packet on the wire.
     last: Bytes,
     hops: usize,
+    /// When the first packet comes to the end of the first link.
+    first_arrival: Time,
+    /// The message that starts on the same first link after this one.
+    next: Option<MessageId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,11 +107,11 @@ const ARRIVED: u64 = 0;
 const DELIVERED: u64 = 1;
 const WOKEN: u64 = 2;
 
-/// The longest route, as 11 bits of an event's key hold.
-const MAX_HOPS: usize = 1 << 11;
+/// The longest route, as 10 bits of an event's key hold.
+const MAX_HOPS: usize = 1 << 10;
 
 /// An event as a key of the queue: time, kind (2 bits), place at the port (18), last packet of its message (1),
-/// position in the route (11), message or token (32).
+/// position in the route (10), the lane's mark (1), message or token (32).
 #[derive(Clone, Copy)]
 struct Event {
     time: Time,
@@ -116,7 +127,7 @@ impl Event {
         let low = self.kind << 62
             | u64::from(self.tie) << 44
             | u64::from(self.last) << 43
-            | (self.hop as u64) << 32
+            | (self.hop as u64) << 33
             | u64::from(self.number);
         u128::from(self.time.picoseconds()) << 64 | u128::from(low)
     }
@@ -129,7 +140,7 @@ impl Event {
             kind: low >> 62,
             tie: (low >> 44) as u32 & ((1 << 18) - 1),
             last: low >> 43 & 1 == 1,
-            hop: (low >> 32) as usize % MAX_HOPS,
+            hop: (low >> 33) as usize % MAX_HOPS,
             number: low as u32,
         }
     }
@@ -161,6 +172,7 @@ impl<'t, Q: Queue> Packet<'t, Q> {
                 full: bandwidth.checked_serialization(whole)?,
                 latency,
                 bandwidth,
+                tail: None,
             })
         };
         let ports = topology
@@ -175,6 +187,7 @@ impl<'t, Q: Queue> Packet<'t, Q> {
             queue,
             now: Time::ZERO,
             ports,
+            transit: Lanes::new(topology.links()),
             messages: Vec::new(),
             hops: Vec::new(),
             stride: 1,
@@ -183,7 +196,7 @@ impl<'t, Q: Queue> Packet<'t, Q> {
             link_bytes: vec![0; topology.links()],
             link_busy: vec![0; topology.links()],
             budget: Budget::default(),
-            packet_hops: 0,
+            crossings: 0,
             events: 0,
         })
     }
@@ -228,25 +241,35 @@ impl<'t, Q: Queue> Packet<'t, Q> {
         if hops == 1 {
             let time = port.free + port.latency;
             self.deliver(time, id);
-        } else {
-            let time = start + port.span(packets == 1, last) + port.latency;
-            self.arrive(time, id, 1, packets == 1);
+            return;
+        }
+        self.messages[id as usize].first_arrival = start + port.span(packets == 1, last) + port.latency;
+        match port.tail.replace(id) {
+            Some(before) => self.messages[before as usize].next = Some(id),
+            None => self.start(id),
         }
     }
 
-    fn arrive(&mut self, time: Time, id: MessageId, hop: usize, last: bool) {
-        let tie = self.hops[id as usize * self.stride + hop].tie;
-        self.queue.push(
-            Event {
-                time,
-                kind: ARRIVED,
-                tie,
-                last,
-                hop,
-                number: id,
-            }
-            .key(),
-        );
+    /// Sends the first packet of a message on its way to the second node.
+    fn start(&mut self, id: MessageId) {
+        let Message {
+            first_arrival, packets, ..
+        } = self.messages[id as usize];
+        self.queue.push(self.arrival(first_arrival, id, 1, packets == 1));
+    }
+
+    /// The event of a packet that comes to the node before the `hop`-th link of its route.
+    fn arrival(&self, time: Time, id: MessageId, hop: usize, last: bool) -> u128 {
+        let place = self.hops[id as usize * self.stride + hop].tie;
+        let event = Event {
+            time,
+            kind: ARRIVED,
+            tie: place,
+            last,
+            hop,
+            number: id,
+        };
+        event.key()
     }
 
     fn deliver(&mut self, time: Time, id: MessageId) {
@@ -264,30 +287,51 @@ impl<'t, Q: Queue> Packet<'t, Q> {
     }
 
     /// A packet has come to the node before the `hop`-th link of its route.
-    fn forward(&mut self, event: Event) {
+    fn forward(&mut self, key: u128) {
         let Event {
             time,
             last,
             hop,
             number: id,
             ..
-        } = event;
-        let message = &mut self.messages[id as usize];
-        let (hops, last_size) = (message.hops, message.last);
-        if hop == 1 && !last {
-            message.behind -= 1;
-            let next_is_last = message.behind == 0;
-            let port = &self.ports[self.hops[id as usize * self.stride].link.index()];
-            let gap = port.span(next_is_last, last_size);
-            self.arrive(time + gap, id, 1, next_is_last);
+        } = Event::from_key(key);
+        let Message {
+            hops, last: last_size, ..
+        } = self.messages[id as usize];
+        let route = id as usize * self.stride;
+        if hop == 1 {
+            self.follow(time, id, last);
+        } else {
+            self.transit
+                .taken(&mut self.queue, self.hops[route + hop - 1].link.index(), key);
         }
-        let port = &mut self.ports[self.hops[id as usize * self.stride + hop].link.index()];
+        let link = self.hops[route + hop].link.index();
+        let port = &mut self.ports[link];
         port.free = time.max(port.free) + port.span(last, last_size);
         let arrival = port.free + port.latency;
         if hop + 1 < hops {
-            self.arrive(arrival, id, hop + 1, last);
+            let key = self.arrival(arrival, id, hop + 1, last);
+            self.transit.push(&mut self.queue, link, key);
         } else if last {
             self.deliver(arrival, id);
+        }
+    }
+
+    /// A packet of `id` has left the first link: sends the one behind it, of this message or of the next.
+    fn follow(&mut self, time: Time, id: MessageId, was_last: bool) {
+        let message = &mut self.messages[id as usize];
+        let port = &mut self.ports[self.hops[id as usize * self.stride].link.index()];
+        if was_last {
+            match message.next {
+                Some(next) => self.start(next),
+                None => port.tail = None,
+            }
+        } else {
+            message.behind -= 1;
+            let next_is_last = message.behind == 0;
+            let gap = port.span(next_is_last, message.last);
+            let key = self.arrival(time + gap, id, 1, next_is_last);
+            self.queue.push(key);
         }
     }
 
@@ -333,12 +377,14 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             self.link_bytes[link.index()] += wire;
             self.link_busy[link.index()] += busy.picoseconds();
         }
-        self.packet_hops += packets * self.path.len() as u64;
+        self.crossings += packets * self.path.len() as u64;
         let record = Message {
             behind: packets - 1,
             packets,
             last,
             hops: self.path.len(),
+            first_arrival: Time::ZERO,
+            next: None,
         };
         let index = message as usize;
         if index >= self.messages.len() {
@@ -394,7 +440,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
                 self.queue.pop();
                 self.events += 1;
                 match event.kind {
-                    ARRIVED => self.forward(event),
+                    ARRIVED => self.forward(key),
                     DELIVERED => due.push(Due::Delivered(event.number)),
                     _ => due.push(Due::Woken(event.number)),
                 }
@@ -420,7 +466,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
         Traffic {
             link_bytes: self.link_bytes.clone(),
             link_busy: self.link_busy.clone(),
-            packet_hops: self.packet_hops,
+            packet_hops: self.crossings,
             events: self.events,
         }
     }

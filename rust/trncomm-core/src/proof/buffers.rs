@@ -1,8 +1,10 @@
 //! The buffers of all ranks, holding symbolic values.
 
 use super::brings;
+use super::pending::{Pending, Stamp};
 use super::value::Value;
 use crate::engine::Memory;
+use crate::error::ScheduleError;
 use crate::schedule::{Buffer, ChunkRef, Combine, Schedule, Site};
 
 /// Every chunk of every rank, rank by rank: input, output, scratch.
@@ -11,6 +13,7 @@ pub(super) struct Buffers<V> {
     cells: Vec<Option<V>>,
     chunks: usize,
     per_rank: usize,
+    pending: Option<Pending>,
 }
 
 impl<V: Value> Buffers<V> {
@@ -27,10 +30,16 @@ impl<V: Value> Buffers<V> {
             }
         }
         Self {
+            pending: Pending::new(schedule, cells.len()),
             cells,
             chunks,
             per_rank,
         }
+    }
+
+    /// What was found about writes to chunks that a message may still be read from, unless that was not looked for.
+    pub(super) fn overwritten(&self) -> Option<Option<&ScheduleError>> {
+        self.pending.as_ref().map(Pending::found)
     }
 
     /// What `rank` holds in an output chunk.
@@ -73,6 +82,10 @@ impl<V: Value> Buffers<V> {
                 cells.len()
             ));
         }
+        if let Some(pending) = &mut self.pending {
+            let (chunks, per_rank) = (self.chunks, self.per_rank);
+            pending.write(cells, |cell| name(cell, chunks, per_rank));
+        }
         for (&cell, value) in cells.iter().zip(values) {
             match (&mut self.cells[cell], combine) {
                 (cell, Combine::Copy) => *cell = Some(value),
@@ -84,11 +97,37 @@ impl<V: Value> Buffers<V> {
     }
 }
 
-impl<V: Value> Memory for Buffers<V> {
-    type Payload = Vec<V>;
+/// The rank, buffer and chunk of a cell.
+fn name(cell: usize, chunks: usize, per_rank: usize) -> (u32, &'static str, u64) {
+    let (rank, within) = (cell / per_rank, cell % per_rank);
+    let (buffer, first) = match within / chunks {
+        0 => (Buffer::Input, 0),
+        1 => (Buffer::Output, chunks),
+        _ => (Buffer::Scratch, 2 * chunks),
+    };
+    let rank = u32::try_from(rank).expect("a shape's ranks fit 32 bits");
+    (rank, buffer.name(), (within - first) as u64)
+}
 
-    fn send(&mut self, site: &Site<'_>, chunks: &ChunkRef<'_>) -> Result<Vec<V>, String> {
-        self.read(&self.cells(site, chunks)?, chunks)
+impl<V: Value> Memory for Buffers<V> {
+    type Payload = (Vec<V>, Option<Stamp>);
+
+    fn begins(&mut self, stream: u32, instruction: u64) {
+        if let Some(pending) = &mut self.pending {
+            pending.begins(stream, instruction);
+        }
+    }
+
+    fn waited(&mut self, on: u32, count: u64) {
+        if let Some(pending) = &mut self.pending {
+            pending.waited(on, count);
+        }
+    }
+
+    fn send(&mut self, site: &Site<'_>, chunks: &ChunkRef<'_>) -> Result<Self::Payload, String> {
+        let cells = self.cells(site, chunks)?;
+        let stamp = self.pending.as_mut().map(|pending| pending.post(&cells));
+        Ok((self.read(&cells, chunks)?, stamp))
     }
 
     fn receive(
@@ -96,10 +135,13 @@ impl<V: Value> Memory for Buffers<V> {
         site: &Site<'_>,
         chunks: &ChunkRef<'_>,
         combine: Combine,
-        payload: Vec<V>,
+        (values, stamp): Self::Payload,
     ) -> Result<(), String> {
         let cells = self.cells(site, chunks)?;
-        self.write(&cells, payload, combine)
+        if let (Some(pending), Some(stamp)) = (&mut self.pending, stamp) {
+            pending.receive(&stamp);
+        }
+        self.write(&cells, values, combine)
             .map_err(|reason| format!("{} at {}", reason, chunks.chunks()))
     }
 

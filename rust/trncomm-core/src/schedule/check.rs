@@ -74,7 +74,10 @@ impl Checker<'_> {
             return Err("uses scratch chunks, but the schedule has none".to_owned());
         }
         self.expr(&chunks.first, depth)?;
-        chunks.runs.iter().try_for_each(|run| self.expr(&run.count, depth))
+        for run in &chunks.runs {
+            self.expr(&run.count, depth)?;
+        }
+        chunks.views.iter().try_for_each(|view| self.expr(&view.origin, depth))
     }
 
     fn place(&self, place: &Place, depth: usize) -> Result<(), String> {
@@ -92,11 +95,11 @@ impl Checker<'_> {
     }
 
     fn axis(&self, axis: usize) -> Result<(), String> {
-        let axes = self.schedule.shape().axes();
-        if axis < axes {
+        let count = self.schedule.shape().axes();
+        if axis < count {
             Ok(())
         } else {
-            Err(format!("uses axis {axis} of a shape with {axes} axes"))
+            Err(format!("uses axis {axis} of a shape with {count} axes"))
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::expr::Expr;
 use super::shape::Place;
+use super::view::View;
 use crate::units::Time;
 
 /// A memory area of a rank.
@@ -29,13 +30,14 @@ impl Buffer {
 /// A set of chunks of one buffer: `first`, and from each chunk so far `count` chunks `stride` apart, for every run.
 ///
 /// `first: 3, runs: [(2, 10), (2, 1)]` is 3, 4, 13, 14. The order is the order in which data travels, so that the
-/// n-th chunk sent is the n-th received.
+/// n-th chunk sent is the n-th received. The indices may be those of a [`View`] of the buffer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Chunks {
     pub(super) buffer: Buffer,
     pub(super) first: Expr,
     pub(super) runs: Vec<Run>,
     pub(super) wraps: bool,
+    pub(super) views: Vec<View>,
 }
 
 /// Repeats of a set of chunks.
@@ -55,6 +57,7 @@ impl Chunks {
             first: index.into(),
             runs: Vec::new(),
             wraps: false,
+            views: Vec::new(),
         }
     }
 
@@ -77,6 +80,14 @@ impl Chunks {
     #[must_use]
     pub fn wrapping(mut self) -> Self {
         self.wraps = true;
+        self
+    }
+
+    /// The same set of a smaller buffer, which is seen in a larger one as `view` says.
+    #[must_use]
+    pub fn seen_through(mut self, buffer: Buffer, view: View) -> Self {
+        self.buffer = buffer;
+        self.views.push(view);
         self
     }
 
