@@ -70,6 +70,13 @@ pub fn simulate(
             topology: topology.ranks(),
         });
     }
+    if element == 0 || !size.get().is_multiple_of(element) {
+        return Err(SimulationError::Option {
+            option: "size",
+            expected: format!("a whole number of elements of {element} bytes"),
+            value: format!("{} bytes", size.get()),
+        });
+    }
     let layout = Layout::new(size, element, schedule.chunks())?;
     let code = Code::new(schedule, layout)?;
     let endpoint = topology.endpoint();
