@@ -7,14 +7,18 @@ mod binomial;
 mod blueconnect;
 mod bucket;
 mod direct;
+mod hamiltonian;
 mod hierarchical;
 mod hierarchical_all_to_all;
 mod k_nomial;
 mod levels;
+mod multi_ring;
 mod one_shot;
 mod pairwise;
 mod parameter;
 mod phases;
+mod rail_aligned;
+mod rdh;
 mod recursive;
 mod recursive_multiplying;
 mod ring;
@@ -45,7 +49,10 @@ pub const ALL: &[&Algorithm] = &[
     &k_nomial::K_NOMIAL,
     &recursive_multiplying::RECURSIVE_MULTIPLYING,
     &bucket::BUCKET,
+    &multi_ring::MULTI_RING,
+    &rdh::RDH,
     &hierarchical_all_to_all::HIERARCHICAL_ALL_TO_ALL,
+    &rail_aligned::RAIL_ALIGNED,
 ];
 
 /// A recipe for schedules.

@@ -1,6 +1,7 @@
 //! Results: what a run came to, in times, rates and loads.
 
-use crate::collective::Goal;
+use crate::bounds::{Bound, tightest};
+use crate::collective::{Collective, Goal};
 use crate::engine::{Control, Model, Outcome, Progress, Untracked, simulate};
 use crate::error::SimulationError;
 use crate::ids::LinkId;
@@ -128,6 +129,21 @@ impl SimulationResult {
             Some(busiest) if self.time > Time::ZERO => busiest.busy.seconds() / self.time.seconds(),
             _ => 0.0,
         }
+    }
+
+    /// The tightest lower bound on the time of any schedule for this collective on `topology`, which must be the one
+    /// that was simulated on; none for a schedule over a part of its ranks.
+    pub fn bound(&self, topology: &Topology) -> Result<Option<Bound>, SimulationError> {
+        if self.ranks != topology.ranks() || self.goal.collective == Collective::Custom {
+            return Ok(None);
+        }
+        Ok(Some(tightest(
+            topology,
+            self.goal,
+            self.size,
+            self.element,
+            self.model.into(),
+        )?))
     }
 
     /// When each rank had ended its program and every message it sent was delivered.

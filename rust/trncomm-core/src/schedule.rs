@@ -112,7 +112,7 @@ impl Schedule {
         if chunks == 0 {
             return Err(ScheduleError::Shape("a schedule needs at least one chunk".to_owned()));
         }
-        if goal.collective.has_blocks() && chunks % shape.ranks() as u64 != 0 {
+        if goal.collective.has_blocks() && !chunks.is_multiple_of(shape.ranks() as u64) {
             return Err(ScheduleError::Shape(format!(
                 "{} needs a whole number of chunks a rank; {chunks} chunks over {} ranks are not",
                 goal.collective,

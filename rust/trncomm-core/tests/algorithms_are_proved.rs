@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trncomm_core::algorithm;
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::Control;
+use trncomm_core::error::AlgorithmError;
 use trncomm_core::ids::RankId;
 use trncomm_core::proof::verify;
 use trncomm_core::topology::{LinkSpec, Topology};
@@ -30,8 +31,13 @@ fn every_algorithm_is_proved_over_any_number_of_ranks() {
                 };
                 for root in roots {
                     let root = RankId::new(root);
-                    let schedule = algorithm::build(&topology, collective, algorithm.name, root, BTreeMap::new())
-                        .unwrap_or_else(|error| panic!("{} {collective} {ranks}: {error}", algorithm.name));
+                    let schedule = match algorithm::build(&topology, collective, algorithm.name, root, BTreeMap::new())
+                    {
+                        Err(AlgorithmError::NotApplicable { .. }) if !algorithm.ranks.starts_with("any") => continue,
+                        built => {
+                            built.unwrap_or_else(|error| panic!("{} {collective} {ranks}: {error}", algorithm.name))
+                        }
+                    };
                     verify(&schedule, &mut |_| Control::Continue)
                         .unwrap_or_else(|error| panic!("{} {collective} {ranks}: {error}\n{schedule}", algorithm.name));
                     proved += 1;

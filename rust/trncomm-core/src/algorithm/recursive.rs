@@ -65,7 +65,7 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
     };
     let program_of = |rank: u32| {
         Program::single(if (rank as usize) >= 2 * fold.extra {
-            fold.exchanges(&parts, Expr::rank() - fold.extra)
+            fold.exchanges(&parts, &(Expr::rank() - fold.extra))
         } else if rank % 2 == 1 {
             fold.odd_of_pair(&parts)
         } else {
@@ -126,7 +126,7 @@ impl Fold {
     }
 
     /// The exchanges among active ranks, of which this is number `x`.
-    fn exchanges(&self, parts: &Parts, x: Expr) -> Vec<Instruction> {
+    fn exchanges(&self, parts: &Parts, x: &Expr) -> Vec<Instruction> {
         let mut body = Vec::new();
         let distances = || (0..self.active.ilog2()).map(|bit| 1usize << bit);
         // The first of the `distance` active ranks that x shares its half with.
@@ -136,8 +136,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.across(&x, distance), theirs));
-                body.push(Instruction::reduce(self.across(&x, distance), ours));
+                body.push(Instruction::send(self.across(x, distance), theirs));
+                body.push(Instruction::reduce(self.across(x, distance), ours));
             }
         }
         if parts.doubling {
@@ -145,8 +145,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.across(&x, distance), ours));
-                body.push(Instruction::receive(self.across(&x, distance), theirs));
+                body.push(Instruction::send(self.across(x, distance), ours));
+                body.push(Instruction::receive(self.across(x, distance), theirs));
             }
         }
         body
@@ -162,7 +162,7 @@ impl Fold {
         } else {
             body.push(Instruction::receive(partner(), partners_block()));
         }
-        body.extend(self.exchanges(parts, (Expr::rank() - 1) / 2));
+        body.extend(self.exchanges(parts, &((Expr::rank() - 1) / 2)));
         if parts.doubling {
             body.push(Instruction::send(partner(), self.returned(parts, Expr::rank() - 1)));
         } else {

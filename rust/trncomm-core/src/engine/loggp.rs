@@ -93,7 +93,7 @@ impl<'t> LogGp<'t> {
             Some(index) if index > 0 => u64::from(self.topology.tie(path[index - 1], path[index])),
             _ => 0,
         };
-        place(1) << 11 | place(2) % (1 << 11)
+        (place(1) << 11) | (place(2) % (1 << 11))
     }
 
     fn handle(&mut self, event: u128, due: &mut Vec<Due>) {

@@ -193,7 +193,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         self.take(*event)?;
                     }
                     instants += 1;
-                    instants % CHECK_EVERY == 0
+                    instants.is_multiple_of(CHECK_EVERY)
                 }
                 Advance::Paused(time) => {
                     self.now = time;
@@ -273,13 +273,11 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             Combine::Copy => None,
             Combine::Reduce => self.endpoint.reduction(),
         };
-        match rate {
-            Some(rate) => self.keep_busy(stream, rate.checked_serialization(message.bytes)?),
-            None => {
-                self.complete(stream);
-                Ok(())
-            }
+        if let Some(rate) = rate {
+            return self.keep_busy(stream, rate.checked_serialization(message.bytes)?);
         }
+        self.complete(stream);
+        Ok(())
     }
 
     fn keep_busy(&mut self, stream: u32, span: Time) -> Result<(), SimulationError> {

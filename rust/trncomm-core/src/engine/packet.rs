@@ -41,7 +41,7 @@ pub struct Packet<'t, Q> {
     link_bytes: Vec<u64>,
     link_busy: Vec<u64>,
     budget: Budget,
-    packet_hops: u64,
+    crossings: u64,
     events: u64,
 }
 
@@ -196,7 +196,7 @@ impl<'t, Q: Queue> Packet<'t, Q> {
             link_bytes: vec![0; topology.links()],
             link_busy: vec![0; topology.links()],
             budget: Budget::default(),
-            packet_hops: 0,
+            crossings: 0,
             events: 0,
         })
     }
@@ -260,11 +260,11 @@ impl<'t, Q: Queue> Packet<'t, Q> {
 
     /// The event of a packet that comes to the node before the `hop`-th link of its route.
     fn arrival(&self, time: Time, id: MessageId, hop: usize, last: bool) -> u128 {
-        let tie = self.hops[id as usize * self.stride + hop].tie;
+        let place = self.hops[id as usize * self.stride + hop].tie;
         let event = Event {
             time,
             kind: ARRIVED,
-            tie,
+            tie: place,
             last,
             hop,
             number: id,
@@ -377,7 +377,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             self.link_bytes[link.index()] += wire;
             self.link_busy[link.index()] += busy.picoseconds();
         }
-        self.packet_hops += packets * self.path.len() as u64;
+        self.crossings += packets * self.path.len() as u64;
         let record = Message {
             behind: packets - 1,
             packets,
@@ -466,7 +466,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
         Traffic {
             link_bytes: self.link_bytes.clone(),
             link_busy: self.link_busy.clone(),
-            packet_hops: self.packet_hops,
+            packet_hops: self.crossings,
             events: self.events,
         }
     }

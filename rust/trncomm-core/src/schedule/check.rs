@@ -95,11 +95,11 @@ impl Checker<'_> {
     }
 
     fn axis(&self, axis: usize) -> Result<(), String> {
-        let axes = self.schedule.shape().axes();
-        if axis < axes {
+        let count = self.schedule.shape().axes();
+        if axis < count {
             Ok(())
         } else {
-            Err(format!("uses axis {axis} of a shape with {axes} axes"))
+            Err(format!("uses axis {axis} of a shape with {count} axes"))
         }
     }
 
