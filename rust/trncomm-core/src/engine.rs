@@ -13,6 +13,7 @@ mod model;
 mod network;
 mod packet;
 mod queue;
+mod resources;
 
 pub use flow::{Flow, FlowOptions};
 pub use instant::Instant;
@@ -21,5 +22,5 @@ pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
 pub use model::{Model, simulate};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
-pub use packet::Packet;
+pub use packet::{Packet, Switched};
 pub use queue::{Heap, Queue, Wheel};
