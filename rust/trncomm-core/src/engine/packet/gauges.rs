@@ -16,6 +16,8 @@ pub(super) struct Gauges {
 #[derive(Clone, Copy, Debug, Default)]
 struct Gauge {
     level: Level,
+    /// Bytes times the picoseconds that they waited.
+    area: u128,
     longest_wait: Time,
     wait: u128,
 }
@@ -25,26 +27,12 @@ struct Gauge {
 struct Level {
     now: u64,
     peak: u64,
-    /// Bytes times picoseconds up to `since`.
-    area: u128,
-    since: Time,
 }
 
 impl Level {
-    fn settle(&mut self, at: Time) {
-        self.area += u128::from(self.now) * u128::from((at - self.since).picoseconds());
-        self.since = at;
-    }
-
-    fn add(&mut self, at: Time, bytes: u64) {
-        self.settle(at);
+    fn add(&mut self, bytes: u64) {
         self.now += bytes;
         self.peak = self.peak.max(self.now);
-    }
-
-    fn take(&mut self, at: Time, bytes: u64) {
-        self.settle(at);
-        self.now -= bytes;
     }
 }
 
@@ -60,18 +48,20 @@ impl Gauges {
     }
 
     /// A packet that came by one resource waits for another.
-    pub(super) fn queued(&mut self, from: usize, output: usize, at: Time, bytes: u64) {
-        self.buffers[from].add(at, bytes);
-        self.outputs[output].level.add(at, bytes);
+    pub(super) fn queued(&mut self, from: usize, output: usize, bytes: u64) {
+        self.buffers[from].add(bytes);
+        self.outputs[output].level.add(bytes);
     }
 
     /// A packet that came by one resource at `since` starts on another.
     pub(super) fn started(&mut self, from: usize, output: usize, since: Time, at: Time, bytes: u64) {
-        self.buffers[from].take(at, bytes);
+        self.buffers[from].now -= bytes;
         let gauge = &mut self.outputs[output];
-        gauge.level.take(at, bytes);
-        gauge.longest_wait = gauge.longest_wait.max(at - since);
-        gauge.wait += u128::from((at - since).picoseconds());
+        let wait = at - since;
+        gauge.level.now -= bytes;
+        gauge.longest_wait = gauge.longest_wait.max(wait);
+        gauge.wait += u128::from(wait.picoseconds());
+        gauge.area += u128::from(bytes) * u128::from(wait.picoseconds());
     }
 
     /// A resource stood still for lack of room ahead.
@@ -95,7 +85,7 @@ impl Gauges {
             link_longest_wait: outputs.iter().map(|gauge| gauge.longest_wait.picoseconds()).collect(),
             link_held: self.held[..links].iter().map(|span| span.picoseconds()).collect(),
             queue_peak: outputs.iter().map(|gauge| gauge.level.peak).collect(),
-            queue_area: outputs.iter().map(|gauge| gauge.level.area).collect(),
+            queue_area: outputs.iter().map(|gauge| gauge.area).collect(),
             buffer_peak: self.buffers[..links].iter().map(|level| level.peak).collect(),
             ..Traffic::default()
         }

@@ -12,7 +12,8 @@
 //! index last, the node's own messages as the last input. All that happens at an instant is collected before any link
 //! chooses, so that no choice depends on the order in which events of one instant are handled.
 //!
-//! **Events.** One for every arrival, and one for every choice that can't be made when a packet arrives. Credits are
+//! **Events.** One for every arrival at a node that passes the packet on, and one for every choice that can't be made
+//! when a packet arrives. What happens at a packet's destination is known when its last link starts it. Credits are
 //! lists of times that are looked at when a link chooses; only a link that is held up for lack of room asks for an
 //! event when the next one is due.
 //!
@@ -41,6 +42,9 @@ pub struct Switched<'t> {
     fabric: Fabric,
     format: PacketFormat,
     channels: usize,
+    /// The size of a full packet.
+    whole: u64,
+    limited: bool,
     queue: Wheel,
     in_flight: Lanes,
     now: Time,
@@ -65,7 +69,6 @@ pub struct Switched<'t> {
     budget: Budget,
     crossings: u64,
     events: u64,
-    inside: u64,
 }
 
 /// The sending end of a resource.
@@ -79,8 +82,16 @@ struct Output {
     touched: bool,
     /// The slot of the node's own messages.
     own_slot: u32,
+    /// How many packets in transit wait.
+    waiting: u32,
     /// Messages that start here, with the time at which they came.
     own: VecDeque<(Time, MessageId)>,
+}
+
+impl Output {
+    fn has_more(&self) -> bool {
+        self.waiting > 0 || !self.own.is_empty()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +106,10 @@ struct Packet {
 struct Message {
     packets: u64,
     sent: u64,
-    arrived: u64,
+    /// Packets that have started on their last resource.
+    brought: u64,
+    /// When the last of those will be at the destination.
+    latest: Time,
     last: Bytes,
     hops: u32,
 }
@@ -111,14 +125,15 @@ struct RouteHop {
     full: Time,
 }
 
-/// What an event is, in the upper two bits of the low half of its key; the lower 32 hold the number.
+/// What an event is, in the upper three bits of the low half of its key; the lower 32 hold the number.
 const ARRIVED: u64 = 0;
 const READY: u64 = 1;
 const OFFER: u64 = 2;
-const WOKEN: u64 = 3;
+const DELIVERED: u64 = 3;
+const WOKEN: u64 = 4;
 
 fn key(time: Time, kind: u64, number: u32) -> u128 {
-    (u128::from(time.picoseconds()) << 64) | u128::from((kind << 62) | u64::from(number))
+    (u128::from(time.picoseconds()) << 64) | u128::from((kind << 61) | u64::from(number))
 }
 
 impl<'t> Switched<'t> {
@@ -161,6 +176,7 @@ impl<'t> Switched<'t> {
                 ready: None,
                 held_since: None,
                 touched: false,
+                waiting: 0,
                 own_slot: slots[resource].0 - 1,
                 own: VecDeque::new(),
             })
@@ -174,6 +190,8 @@ impl<'t> Switched<'t> {
             fabric,
             format,
             channels,
+            whole: whole.get(),
+            limited: fabric.buffer().is_some(),
             queue: Wheel::new(width),
             in_flight: Lanes::new(count),
             now: Time::ZERO,
@@ -207,7 +225,6 @@ impl<'t> Switched<'t> {
             budget: Budget::default(),
             crossings: 0,
             events: 0,
-            inside: 0,
             resources,
         })
     }
@@ -232,7 +249,7 @@ impl<'t> Switched<'t> {
         if is_last {
             self.messages[message as usize].last.get()
         } else {
-            (self.format.payload() + self.format.header()).get()
+            self.whole
         }
     }
 
@@ -249,16 +266,9 @@ impl<'t> Switched<'t> {
         let from = on.resource as usize;
         self.in_flight.taken(&mut self.queue, from, event);
         let bytes = self.size(message, last);
-        if hop + 1 == self.messages[message as usize].hops {
-            self.give_back(from, channel, bytes, self.now);
-            self.free.push(id);
-            self.inside -= 1;
-            self.messages[message as usize].arrived += 1;
-            return;
-        }
         self.packets[id as usize].hop = hop + 1;
         let next = self.hop(message, hop + 1).hop.resource as usize;
-        self.gauges.queued(from, next, self.now, bytes);
+        self.gauges.queued(from, next, bytes);
         if let Some(behind) = self.behind.get_mut(from * self.channels + usize::from(channel)) {
             behind.push_back(id);
             if behind.len() > 1 {
@@ -284,7 +294,7 @@ impl<'t> Switched<'t> {
 
     /// Room for `bytes` comes back to a resource, one latency after `left`.
     fn give_back(&mut self, resource: usize, channel: u8, bytes: u64, left: Time) {
-        if self.fabric.buffer().is_none() {
+        if !self.limited {
             return;
         }
         let at = left + self.outputs[resource].latency;
@@ -361,17 +371,19 @@ impl<'t> Switched<'t> {
             }
             (_, Some(transit)) => {
                 self.waiting.take(output, &transit);
+                self.outputs[output].waiting -= 1;
                 self.start(output, transit.packet, transit.since, true);
             }
             _ => unreachable!("one of the two goes first"),
         }
-        self.ask(output, self.outputs[output].free);
+        if self.outputs[output].has_more() {
+            self.ask(output, self.outputs[output].free);
+        }
     }
 
     /// Nothing can go: if that is for lack of room, waits for it.
     fn hold(&mut self, output: usize) {
-        let empty = self.outputs[output].own.is_empty() && self.waiting.choose(output, |_| true).is_none();
-        if empty {
+        if !self.outputs[output].has_more() {
             return;
         }
         self.outputs[output].held_since.get_or_insert(self.now);
@@ -388,7 +400,6 @@ impl<'t> Switched<'t> {
         if last {
             self.outputs[output].own.pop_front();
         }
-        self.inside += 1;
         let packet = Packet {
             message: id,
             hop: 0,
@@ -411,7 +422,7 @@ impl<'t> Switched<'t> {
         let end = self.now + span;
         let bytes = self.size(message, last);
         self.outputs[output].free = end;
-        if self.fabric.buffer().is_some() {
+        if self.limited {
             self.room[output * self.channels + usize::from(channel)] -= bytes;
         }
         if transit {
@@ -424,14 +435,29 @@ impl<'t> Switched<'t> {
                 self.queue.push(key(end, OFFER, index(input)));
             }
         }
+        let latency = self.outputs[output].latency;
+        if hop + 1 == self.messages[message as usize].hops {
+            self.free.push(id);
+            self.give_back(output, channel, bytes, end + latency);
+            self.bring(message, end + latency);
+            return;
+        }
         let early = match self.fabric.forwarding() {
-            Forwarding::CutThrough if hop + 1 < self.messages[message as usize].hops => {
-                span.min(self.span(message, hop + 1, last))
-            }
-            _ => Time::ZERO,
+            Forwarding::CutThrough => span.min(self.span(message, hop + 1, last)),
+            Forwarding::StoreAndForward => Time::ZERO,
         };
-        let arrival = end.saturating_sub(early) + self.outputs[output].latency;
+        let arrival = end.saturating_sub(early) + latency;
         self.in_flight.push(&mut self.queue, output, key(arrival, ARRIVED, id));
+    }
+
+    /// A packet will be at its destination at `arrival`, and its message is delivered if it was the last to set out.
+    fn bring(&mut self, id: MessageId, arrival: Time) {
+        let message = &mut self.messages[id as usize];
+        message.brought += 1;
+        message.latest = message.latest.max(arrival);
+        if message.brought == message.packets {
+            self.queue.push(key(message.latest, DELIVERED, id));
+        }
     }
 
     /// The first packet of an input has left: the one behind it is next.
@@ -445,9 +471,12 @@ impl<'t> Switched<'t> {
     /// Puts the packets that came at this instant into the queues, and lets resources choose.
     fn settle(&mut self) {
         let mut arrived = std::mem::take(&mut self.arrived);
-        arrived.sort_unstable_by_key(|(output, waiting)| (*output, waiting.tie, waiting.packet));
+        if arrived.len() > 1 {
+            arrived.sort_unstable_by_key(|(output, waiting)| (*output, waiting.tie, waiting.packet));
+        }
         for (output, waiting) in arrived.drain(..) {
             self.waiting.push(output, waiting);
+            self.outputs[output].waiting += 1;
             self.touch(output);
         }
         self.arrived = arrived;
@@ -468,17 +497,8 @@ impl<'t> Switched<'t> {
     fn handle(&mut self, event: u128, due: &mut Vec<Due>) {
         #[allow(clippy::cast_possible_truncation)] // takes the fields apart again
         let (low, number) = (event as u64, event as u32);
-        match low >> 62 {
-            ARRIVED => {
-                let Packet { message, .. } = self.packets[number as usize];
-                self.arrive(number, event);
-                let Message { arrived, packets, .. } = self.messages[message as usize];
-                if arrived == packets {
-                    // Not counted again when its number is used anew.
-                    self.messages[message as usize].arrived = 0;
-                    due.push(Due::Delivered(message));
-                }
-            }
+        match low >> 61 {
+            ARRIVED => self.arrive(number, event),
             READY => {
                 let output = &mut self.outputs[number as usize];
                 if output.ready == Some(self.now) {
@@ -487,6 +507,7 @@ impl<'t> Switched<'t> {
                 }
             }
             OFFER => self.next_in_line(number as usize),
+            DELIVERED => due.push(Due::Delivered(number)),
             _ => due.push(Due::Woken(number)),
         }
     }
@@ -572,7 +593,8 @@ impl Network for Switched<'_> {
         let record = Message {
             packets,
             sent: 0,
-            arrived: 0,
+            brought: 0,
+            latest: Time::ZERO,
             last,
             hops: index(self.route.len()),
         };
