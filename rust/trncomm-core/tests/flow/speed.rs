@@ -56,9 +56,12 @@ fn time_sizes(what: &str, topology: &Topology, steps: u32, random: bool) {
     let began = Instant::now();
     let before = processor_seconds(began);
     let mut state = 0x9E37_79B9_7F4A_7C15;
-    let mut size = || match random {
-        true => Bytes::new(500_000 + next_random(&mut state) % 1_000_001),
-        false => Bytes::new(1_000_000),
+    let mut size = || {
+        if random {
+            Bytes::new(500_000 + next_random(&mut state) % 1_000_001)
+        } else {
+            Bytes::new(1_000_000)
+        }
     };
     let ranks = u32::try_from(topology.ranks()).expect("a rank");
     let mut network = Flow::new(topology, FlowOptions::default());
@@ -114,6 +117,7 @@ fn time_sizes(what: &str, topology: &Topology, steps: u32, random: bool) {
 #[ignore = "prints timings; run with --release -- --ignored --nocapture"]
 fn flow_speed_by_sizes() {
     let mut cases = 0;
+    let only = std::env::var("FLOW_SPEED").unwrap_or_default();
     for random in [false, true] {
         for (what, ranks, steps) in [
             ("ring", 144, 286),
@@ -122,7 +126,9 @@ fn flow_speed_by_sizes() {
             ("exchange", 144, 1),
         ] {
             let star = Topology::switch(ranks, 1, link(100, 500)).expect("a shape");
-            time_sizes(what, &star, steps, random);
+            if format!("{what} {ranks}").contains(&only) {
+                time_sizes(what, &star, steps, random);
+            }
             cases += 1;
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::classes::{Classes, NONE};
 use super::links::Links;
-use super::service::{Rate, TOLERANCE};
+use super::service::{Rate, TOLERANCE, rate_of};
 use crate::ids::LinkId;
 use crate::units::Time;
 
@@ -213,7 +213,7 @@ impl Solver {
             let untouched = link.waiting == link.flows;
             let share = untouched.then_some((link.bandwidth, link.waiting));
             match &mut rate {
-                None => rate = Some(Rate { value: level, share }),
+                None => rate = Some(Rate::new(level, share)),
                 // Of several ways to write one level, take the exact one with the slowest link.
                 Some(rate) if rate.value.to_bits() == level.to_bits() => {
                     rate.share = match (rate.share, share) {
@@ -322,15 +322,9 @@ fn level(left: f64, count: u32) -> f64 {
 }
 
 fn shared(bandwidth: u64, count: u32) -> Rate {
-    Rate {
-        value: level(super::service::rate_of(bandwidth), count),
-        share: Some((bandwidth, count)),
-    }
+    Rate::new(level(rate_of(bandwidth), count), Some((bandwidth, count)))
 }
 
 fn capped(cap: f64) -> Rate {
-    Rate {
-        value: cap,
-        share: None,
-    }
+    Rate::new(cap, None)
 }
