@@ -32,6 +32,10 @@
 //!
 //! Deliveries at one instant come in the order of posting. Memory is proportional to the messages under way.
 //!
+//! **Cost.** A change costs as much as the component in which it happens: nothing but its own route for a message alone,
+//! and all F messages where all are joined. Equal messages change together. F messages of one component
+//! that all end at different instants, such as an all-to-all at once of random sizes, cost F² in all.
+//!
 //! What it does not do: buffers, headers, packets, several routes for one message.
 
 mod agenda;
@@ -377,5 +381,74 @@ impl Flow<'_> {
         due.extend(self.delivered.drain(..).map(|(_, message)| Due::Delivered(message)));
         due.extend(self.woken.drain(..).map(Due::Woken));
         count > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::LinkSpec;
+
+    fn star(ranks: usize, latency: Time) -> Topology {
+        let bandwidth = Bandwidth::new(1_000_000_000).expect("above zero");
+        Topology::switch(ranks, 1, LinkSpec { bandwidth, latency }).expect("a shape")
+    }
+
+    fn post(flow: &mut Flow<'_>, source: u32, destination: u32, bytes: u64) {
+        flow.post(flow.now, 0, source.into(), destination.into(), Bytes::new(bytes))
+            .expect("ranks of the star");
+    }
+
+    /// Runs to the next delivery.
+    fn deliver(flow: &mut Flow<'_>) {
+        let mut due = Vec::new();
+        while due.is_empty() {
+            assert_ne!(flow.advance(&mut due), Advance::Idle);
+        }
+    }
+
+    #[test]
+    fn messages_that_were_delivered_leave_no_memory_behind() {
+        let topology = star(40, Time::ZERO);
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        for source in 0..40 {
+            for destination in (0..40).filter(|&destination| destination != source) {
+                post(&mut flow, source, destination, 1000);
+                deliver(&mut flow);
+            }
+        }
+        assert_eq!(flow.classes.all.len(), 1, "one message is under way at a time");
+        assert_eq!(flow.outstanding, 0);
+        assert_eq!(flow.deliveries.len() + flow.drains.len() + flow.starts.len(), 0);
+    }
+
+    #[test]
+    fn drains_that_were_put_off_are_forgotten() {
+        let topology = star(3, Time::ZERO);
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        post(&mut flow, 0, 2, 1_000_000_000);
+        for _ in 0..10_000 {
+            // Each puts off the end of the long message.
+            post(&mut flow, 1, 2, 100);
+            deliver(&mut flow);
+        }
+        assert!(
+            flow.drains.len() <= 2 * 2 + 1024,
+            "{} drains are planned",
+            flow.drains.len()
+        );
+    }
+
+    #[test]
+    fn long_stretches_without_a_delivery_are_interrupted() {
+        // The first message arrives a second after the last has drained; each drain has all the others solved anew.
+        let topology = star(1024, Time::from_picoseconds(PICOSECONDS_PER_SECOND));
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        for source in 1..1024 {
+            post(&mut flow, source, 0, u64::from(source));
+        }
+        let mut due = Vec::new();
+        assert!(matches!(flow.advance(&mut due), Advance::Paused(_)));
+        assert!(due.is_empty());
     }
 }
