@@ -10,7 +10,7 @@
 //! the near end of the route: a sender's link is taken at the instant of posting, and is free for the next message
 //! as soon as the last byte has left it. Further on, packets come one latency a hop later than this model has it; with
 //! latency first they would come earlier than `SimGrid` has it by what lies behind them. Neither is exact beyond
-//! the first link, and both err by no more than the latency of the route.
+//! the first link.
 //!
 //! **Events.** Starts, drains and deliveries are instants in integer picoseconds. All that changes at an instant is
 //! taken together, and rates are solved once, when time is about to move on. A message drains at the
@@ -23,7 +23,7 @@
 //! with links in a heap by their level, the share that they would give each message that waits for one. Three things
 //! keep it cheap:
 //! - Only the connected components (of links and messages) in which something changed are solved; `SimGrid`'s lazy
-//!   partial invalidation is of this kind (Casanova et al., J. Parallel Distrib. Comput. 74(10), 2014, section 4).
+//!   partial invalidation is of this kind (Casanova et al., J. Parallel Distrib. Comput. 74(10), 2014).
 //! - Messages of one route are a class with one rate. Its messages end in the order of what the class must have
 //!   been served, counted since it began, as in the virtual time of fair queueing (Demers, Keshav and Shenker,
 //!   SIGCOMM 1989), so that a change of rate touches the class and not its messages.
