@@ -128,6 +128,18 @@ fn an_incast_takes_the_time_of_all_bytes_on_the_last_link() {
 }
 
 #[test]
+fn an_all_to_all_at_once_takes_the_time_of_all_blocks_on_a_link() {
+    let topology = Topology::switch(100, 1, link(3, 500)).expect("a shape");
+    let pairs = (0..100).flat_map(|i| (0..100).filter(move |&j| j != i).map(move |j| (i, j)));
+    let posts: Vec<Post> = pairs.map(|(i, j)| post(i, j, 10_000)).collect();
+    // 99 blocks of 10,000 bytes at 3 GB/s, and two links.
+    assert_eq!(
+        deliveries(&mut flow(&topology), &posts),
+        vec![330_000_000 + 1_000_000; 9900]
+    );
+}
+
+#[test]
 fn a_cap_holds_a_message_back_and_leaves_the_rest_to_others() {
     let topology = Topology::leaf_spine(2, 2, 1, link(1, 0), link(1, 0)).expect("a shape");
     let cap = Bandwidth::new(250_000_000).expect("above zero");

@@ -1,7 +1,7 @@
 //! What is to happen at later instants, with everything of one instant kept together.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::Time;
 
@@ -10,29 +10,43 @@ const RECENT: usize = 2;
 
 /// Items by instant; those of one instant come out together, in the order in which they went in.
 ///
-/// Symmetric traffic puts thousands of items at one instant, one after the other. They share a bucket, so that the
-/// heap is touched once for all of them.
+/// Symmetric traffic puts thousands of items at one instant, one after the other: they share a bucket, so that the
+/// heap is touched once for all of them. Instants that only grow, as when a constant is added to the present, need no
+/// heap: their buckets wait in line.
 #[derive(Debug)]
 pub(super) struct Agenda<T> {
-    /// (instant, number of the bucket in order of opening, slot).
-    heap: BinaryHeap<Reverse<(Time, u64, usize)>>,
-    slots: Vec<Vec<T>>,
-    free: Vec<usize>,
+    /// Buckets that were opened for an instant no earlier than that of the one before.
+    line: VecDeque<(Time, u32)>,
+    /// The other buckets, by [`key`].
+    heap: BinaryHeap<Reverse<u128>>,
+    slots: Vec<Bucket<T>>,
+    free: Vec<u32>,
     /// The buckets opened last, which may still be added to.
-    recent: [Option<(Time, usize)>; RECENT],
+    recent: [Option<(Time, u32)>; RECENT],
     opened: u64,
     len: usize,
+    /// The buckets of the instant that is being taken.
+    taken: Vec<(u64, u32)>,
+}
+
+#[derive(Debug)]
+struct Bucket<T> {
+    /// Its number in the order of opening.
+    number: u64,
+    items: Vec<T>,
 }
 
 impl<T> Default for Agenda<T> {
     fn default() -> Self {
         Self {
+            line: VecDeque::new(),
             heap: BinaryHeap::new(),
             slots: Vec::new(),
             free: Vec::new(),
             recent: [None; RECENT],
             opened: 0,
             len: 0,
+            taken: Vec::new(),
         }
     }
 }
@@ -44,18 +58,26 @@ impl<T> Agenda<T> {
             Some(&(_, slot)) => slot,
             None => self.open(at),
         };
-        self.slots[slot].push(item);
+        self.slots[slot as usize].items.push(item);
         self.len += 1;
     }
 
-    // Once a bucket is no longer recent, a later one of the same instant takes what follows, and is taken after it.
-    fn open(&mut self, at: Time) -> usize {
+    // Once a bucket is no longer recent, a later one of the same instant takes what follows.
+    fn open(&mut self, at: Time) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Vec::new());
-            self.slots.len() - 1
+            self.slots.push(Bucket {
+                number: 0,
+                items: Vec::new(),
+            });
+            u32::try_from(self.slots.len() - 1).expect("fewer instants than messages and streams")
         });
-        self.heap.push(Reverse((at, self.opened, slot)));
+        self.slots[slot as usize].number = self.opened;
         self.opened += 1;
+        if self.line.back().is_none_or(|&(last, _)| last <= at) {
+            self.line.push_back((at, slot));
+        } else {
+            self.heap.push(Reverse(key(at, slot)));
+        }
         self.recent.rotate_right(1);
         self.recent[0] = Some((at, slot));
         slot
@@ -63,22 +85,42 @@ impl<T> Agenda<T> {
 
     /// The earliest instant.
     pub(super) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
+        let line = self.line.front().map(|&(time, _)| time);
+        let heap = self.heap.peek().map(|&Reverse(key)| unpacked(key).0);
+        match (line, heap) {
+            (Some(line), Some(heap)) => Some(line.min(heap)),
+            (line, heap) => line.or(heap),
+        }
     }
 
     /// Moves the items of the instant `at` to the end of `into`, where it is the earliest.
     pub(super) fn take(&mut self, at: Time, into: &mut Vec<T>) {
-        while let Some(&Reverse((time, _, slot))) = self.heap.peek()
+        let mut taken = std::mem::take(&mut self.taken);
+        while let Some(&(time, slot)) = self.line.front()
+            && time == at
+        {
+            self.line.pop_front();
+            taken.push((self.slots[slot as usize].number, slot));
+        }
+        while let Some((time, slot)) = self.heap.peek().map(|&Reverse(key)| unpacked(key))
             && time == at
         {
             self.heap.pop();
-            self.len -= self.slots[slot].len();
-            into.append(&mut self.slots[slot]);
+            taken.push((self.slots[slot as usize].number, slot));
+        }
+        if taken.len() > 1 {
+            taken.sort_unstable();
+        }
+        for (_, slot) in taken.drain(..) {
+            let items = &mut self.slots[slot as usize].items;
+            self.len -= items.len();
+            into.append(items);
             self.close(slot);
         }
+        self.taken = taken;
     }
 
-    fn close(&mut self, slot: usize) {
+    fn close(&mut self, slot: u32) {
         self.free.push(slot);
         for recent in &mut self.recent {
             if recent.is_some_and(|(_, open)| open == slot) {
@@ -94,17 +136,36 @@ impl<T> Agenda<T> {
 
     /// Drops the items that `keep` doesn't hold on to.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
-        for (time, order, slot) in std::mem::take(&mut self.heap).into_iter().map(|Reverse(entry)| entry) {
-            self.len -= self.slots[slot].len();
-            self.slots[slot].retain(&mut keep);
-            self.len += self.slots[slot].len();
-            if self.slots[slot].is_empty() {
-                self.close(slot);
-            } else {
-                self.heap.push(Reverse((time, order, slot)));
-            }
-        }
+        let mut line = std::mem::take(&mut self.line);
+        line.retain(|&(_, slot)| self.keep_bucket(slot, &mut keep));
+        self.line = line;
+        let mut heap = std::mem::take(&mut self.heap);
+        heap.retain(|&Reverse(key)| self.keep_bucket(unpacked(key).1, &mut keep));
+        self.heap = heap;
     }
+
+    /// Drops items of a bucket; closes it where none is left, and says whether one is.
+    fn keep_bucket(&mut self, slot: u32, keep: &mut impl FnMut(&T) -> bool) -> bool {
+        let items = &mut self.slots[slot as usize].items;
+        self.len -= items.len();
+        items.retain(keep);
+        self.len += items.len();
+        let kept = !items.is_empty();
+        if !kept {
+            self.close(slot);
+        }
+        kept
+    }
+}
+
+/// An instant and a slot as one number, which compares without a branch: half of those in a heap would be guessed wrong.
+fn key(at: Time, slot: u32) -> u128 {
+    (u128::from(at.picoseconds()) << 32) | u128::from(slot)
+}
+
+#[allow(clippy::cast_possible_truncation)] // it undoes `key`
+fn unpacked(key: u128) -> (Time, u32) {
+    (Time::from_picoseconds((key >> 32) as u64), key as u32)
 }
 
 #[cfg(test)]

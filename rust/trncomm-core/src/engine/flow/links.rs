@@ -27,6 +27,8 @@ pub(super) struct Link {
     pub(super) waiting: u32,
     /// Messages that got their share in the present round.
     pub(super) served: u32,
+    /// During filling: whether it is one of the links that the present round fills.
+    pub(super) full: bool,
     busy_since: Time,
     busy: u64,
     bytes: u64,
@@ -52,6 +54,7 @@ impl Links {
             left: 0.0,
             waiting: 0,
             served: 0,
+            full: false,
             busy_since: Time::ZERO,
             busy: 0,
             bytes: 0,

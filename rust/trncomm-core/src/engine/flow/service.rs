@@ -40,10 +40,11 @@ impl Served {
     pub(super) fn after(self, rate: f64, span: Time) -> Self {
         // Spans between changes stay below 2^53 ps (2.5 hours) in all but absurd runs, and then err by 2⁻⁵³.
         let sum = rate * (span.picoseconds() as f64 * PER_PICOSECOND) + self.fraction;
-        let whole = sum.floor();
+        // Not below 0 and far below 2^63, so that cutting it off is the floor, and cheaper.
+        let whole = sum as i64;
         Self {
-            whole: self.whole + whole as u64,
-            fraction: sum - whole,
+            whole: self.whole + whole.cast_unsigned(),
+            fraction: sum - whole as f64,
         }
     }
 
@@ -79,15 +80,28 @@ pub(super) struct Rate {
     pub(super) value: f64,
     /// As a link's whole rate and the number of messages that it is shared by, where it is just that.
     pub(super) share: Option<(u64, u32)>,
+    /// The picoseconds that a byte takes.
+    per_byte: f64,
+}
+
+impl Rate {
+    pub(super) fn new(value: f64, share: Option<(u64, u32)>) -> Self {
+        Self {
+            value,
+            share,
+            per_byte: PICOSECONDS_PER_SECOND as f64 / value,
+        }
+    }
 }
 
 /// How long `left` of a message of `bytes` takes at `rate`, at least 1 ps: rounded up, so that it doesn't end early
 /// by more than the rounding of its rate, 2⁻⁴⁰ of the time that the whole message would take.
-pub(super) fn drain_time(left: f64, bytes: u64, rate: f64) -> Time {
-    let scale = PICOSECONDS_PER_SECOND as f64 / rate;
+pub(super) fn drain_time(left: f64, bytes: u64, rate: Rate) -> Time {
     // Below 2^63: the run's traffic was checked to drain in 2^62 ps on the slowest link.
-    let picoseconds = ((left - bytes as f64 * TOLERANCE) * scale).ceil();
-    Time::from_picoseconds((picoseconds as u64).max(1))
+    let picoseconds = (left - bytes as f64 * TOLERANCE) * rate.per_byte;
+    let whole = picoseconds as i64;
+    let rounded_up = whole + i64::from(picoseconds > whole as f64);
+    Time::from_picoseconds(rounded_up.max(1).cast_unsigned())
 }
 
 /// Whether what is left of a message of `bytes` is rounding.
