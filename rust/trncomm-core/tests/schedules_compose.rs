@@ -191,7 +191,10 @@ fn rounds_follow_each_other() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    let (four, six) = (flat(Collective::AllReduce, "ring", 4), flat(Collective::AllReduce, "ring", 6));
+    let (four, six) = (
+        flat(Collective::AllReduce, "ring", 4),
+        flat(Collective::AllReduce, "ring", 6),
+    );
     assert!(matches!(
         Schedule::sequence(&[four.clone(), six]),
         Err(ScheduleError::Shape(_))
