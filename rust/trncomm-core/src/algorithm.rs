@@ -22,6 +22,7 @@ mod rdh;
 mod recursive;
 mod recursive_multiplying;
 mod ring;
+mod swing_torus;
 
 pub use parameter::{Kind, Parameter, Value};
 
@@ -50,6 +51,7 @@ pub const ALL: &[&Algorithm] = &[
     &recursive_multiplying::RECURSIVE_MULTIPLYING,
     &bucket::BUCKET,
     &multi_ring::MULTI_RING,
+    &swing_torus::SWING_TORUS,
     &rdh::RDH,
     &hierarchical_all_to_all::HIERARCHICAL_ALL_TO_ALL,
     &rail_aligned::RAIL_ALIGNED,
