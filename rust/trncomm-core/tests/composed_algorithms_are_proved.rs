@@ -72,6 +72,8 @@ fn is_composed(name: &str) -> bool {
         "recursive_multiplying",
         "bucket",
         "multi_ring",
+        "mesh",
+        "kangaring",
         "rdh",
         "swing_torus",
         "hierarchical_all_to_all",
@@ -97,7 +99,7 @@ fn every_composed_algorithm_is_proved_over_every_shape() {
     }
     assert_eq!(
         count,
-        SHAPES.len() * (5 * 3 + 3) + 6 * 4,
+        SHAPES.len() * (7 * 3 + 3) + 6 * 4,
         "rdh and swing_torus fit six of the shapes"
     );
 }
@@ -129,24 +131,22 @@ fn a_hierarchy_takes_another_algorithm_for_each_of_three_levels() {
 
 #[test]
 fn levels_that_are_told_replace_those_of_the_topology() {
-    for levels in [
-        vec![4],
-        vec![18, 4],
-        vec![72],
-        vec![3, 3, 4],
-        vec![144],
-        vec![2, 2, 2, 2, 3, 3],
-    ] {
-        for name in ["hierarchical", "blueconnect", "k_nomial"] {
-            proved(
-                &[144],
-                Collective::AllReduce,
-                name,
-                &[("levels", levels.clone().into())],
-            );
+    for levels in [vec![4], vec![9, 2], vec![12], vec![3, 3, 4], vec![36], vec![2, 2, 3, 3]] {
+        let pairs = [("levels", levels.into())];
+        for name in [
+            "hierarchical",
+            "blueconnect",
+            "k_nomial",
+            "mesh",
+            "kangaring",
+            "multi_ring",
+            "bucket",
+        ] {
+            proved(&[36], Collective::AllReduce, name, &pairs);
         }
-        let pairs = [("levels", levels.clone().into())];
-        proved(&[144], Collective::AllToAll, "hierarchical_all_to_all", &pairs);
+        for name in ["hierarchical_all_to_all", "rail_aligned"] {
+            proved(&[36], Collective::AllToAll, name, &pairs);
+        }
     }
 }
 
