@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use trncomm_core::algorithm::{self, Value};
+use trncomm_core::algorithm::{self, Algorithm, Value};
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::Control;
 use trncomm_core::error::AlgorithmError;
 use trncomm_core::ids::RankId;
-use trncomm_core::proof::{Proof, verify};
+use trncomm_core::proof::{Method, Proof, verify};
 use trncomm_core::schedule::{Code, Instruction, Layout, MAX_DEPTH, Schedule, Site, Step};
 use trncomm_core::topology::{LinkSpec, Topology};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
@@ -64,22 +64,9 @@ fn proved(extents: &[usize], collective: Collective, name: &str, pairs: &[(&str,
         .unwrap_or_else(|error| panic!("{name} {collective} {extents:?} {pairs:?}: {error}\n{schedule}"))
 }
 
-fn is_composed(name: &str) -> bool {
-    [
-        "hierarchical",
-        "blueconnect",
-        "k_nomial",
-        "recursive_multiplying",
-        "bucket",
-        "multi_ring",
-        "mesh",
-        "kangaring",
-        "rdh",
-        "swing_torus",
-        "hierarchical_all_to_all",
-        "rail_aligned",
-    ]
-    .contains(&name)
+/// Whether an algorithm works along levels.
+fn is_composed(algorithm: &Algorithm) -> bool {
+    algorithm.parameters.iter().any(|parameter| parameter.name == "levels")
 }
 
 #[test]
@@ -87,7 +74,7 @@ fn every_composed_algorithm_is_proved_over_every_shape() {
     let mut count = 0;
     for extents in SHAPES {
         for collective in Collective::ALL {
-            for algorithm in algorithm::algorithms(collective).filter(|algorithm| is_composed(algorithm.name)) {
+            for algorithm in algorithm::algorithms(collective).filter(|algorithm| is_composed(algorithm)) {
                 let powers_of_two = extents.iter().all(|extent| extent.is_power_of_two());
                 if ["rdh", "swing_torus"].contains(&algorithm.name) && !powers_of_two {
                     continue;
@@ -117,6 +104,36 @@ fn any_two_flat_algorithms_make_a_hierarchy() {
             }
         }
     }
+}
+
+#[test]
+fn shapes_of_hundreds_of_ranks_are_proved_by_fingerprint() {
+    for name in ["hierarchical", "k_nomial", "bucket", "mesh"] {
+        let proof = proved(&[35, 12], Collective::AllReduce, name, &[]);
+        assert_eq!(proof.method, Method::Fingerprint);
+        assert_eq!(proof.chunks % (420 * 420), 0, "every rank has every chunk");
+    }
+}
+
+#[test]
+fn algorithms_along_levels_are_stages_themselves() {
+    let pairs = [("inner", "k_nomial".into()), ("outer", "rdh".into())];
+    for collective in [Collective::AllReduce, Collective::ReduceScatter, Collective::AllGather] {
+        proved(&[8, 30], collective, "hierarchical", &pairs);
+    }
+}
+
+#[test]
+fn a_stage_that_does_not_fit_is_refused_by_name() {
+    let refused = |inner: &str| {
+        let pairs = [("inner", inner.into())];
+        let built = built(&torus(&[4, 6]), Collective::AllReduce, "hierarchical", &pairs);
+        built.expect_err("not a stage").to_string()
+    };
+    let text = refused("rdh");
+    assert!(text.contains("rdh can't build reduce_scatter over 6 ranks"), "{text}");
+    let text = refused("one_shot");
+    assert!(text.contains("for reduce_scatter"), "{text}");
 }
 
 #[test]
@@ -215,6 +232,19 @@ fn a_shape_that_an_algorithm_cannot_serve_is_refused_with_one_that_can() {
 }
 
 #[test]
+fn ranks_that_do_the_same_share_a_program_at_any_size() {
+    let topology = torus(&[700, 144]);
+    let programs = |name| {
+        let schedule = built(&topology, Collective::AllReduce, name, &[]).expect("fits any shape");
+        schedule.programs().len()
+    };
+    assert_eq!(programs("bucket"), 1);
+    assert_eq!(programs("k_nomial"), 1);
+    assert_eq!(programs("kangaring"), 2, "on the ring or not");
+    assert_eq!(programs("mesh"), 144, "one for each share of the work");
+}
+
+#[test]
 fn messages_add_up_to_the_closed_forms() {
     let messages = |extents: &[usize], collective, name, pairs: &[(&str, Value)]| {
         let ranks: usize = extents.iter().product();
@@ -261,7 +291,7 @@ fn bytes_on_the_busiest_links(topology: &Topology, schedule: &Schedule, size: u6
     let mut loads: Vec<Vec<u64>> = Vec::new();
     let mut path = Vec::new();
     for rank in 0..u32::try_from(schedule.ranks()).expect("few ranks") {
-        let site = Site {
+        let at = Site {
             shape: schedule.shape(),
             rank,
             vars: [0; MAX_DEPTH],
@@ -276,10 +306,12 @@ fn bytes_on_the_busiest_links(topology: &Topology, schedule: &Schedule, size: u6
                 if loads.len() == step {
                     loads.push(vec![0; topology.links()]);
                 }
-                let to = RankId::new(usize::try_from(to.find(&site)).expect("a rank"));
+                let to = RankId::new(usize::try_from(to.find(&at)).expect("a rank"));
                 topology.route(rank.into(), to, &mut path).expect("ranks of the torus");
-                let bytes = chunks.bytes(&site, &layout).expect("chunks of the buffer").get();
-                path.iter().for_each(|link| loads[step][link.index()] += bytes);
+                let bytes = chunks.bytes(&at, &layout).expect("chunks of the buffer").get();
+                for link in &path {
+                    loads[step][link.index()] += bytes;
+                }
             }
         }
     }

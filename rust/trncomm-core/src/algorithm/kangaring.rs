@@ -30,8 +30,7 @@ pub(super) const KANGARING: Algorithm = Algorithm {
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let groups = Groups::new(request)?;
-    let program_of = |rank: u32| {
-        let primary = (rank as usize).is_multiple_of(groups.size);
+    let program_of = |primary: bool| {
         let mut body = Vec::new();
         if request.collective() != Collective::AllGather {
             body.push(if primary { reduce_along(groups) } else { add(groups) });
@@ -43,13 +42,14 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         }
         Program::single(body)
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         KANGARING.name,
         request.in_place(),
         Shape::new(&[groups.count, groups.size])?,
         request.ranks() as u64,
         0,
-        program_of,
+        vec![program_of(true), program_of(false)],
+        |rank| usize::from(!(rank as usize).is_multiple_of(groups.size)),
     )?)
 }
 

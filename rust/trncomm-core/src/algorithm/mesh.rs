@@ -29,8 +29,8 @@ pub(super) const MESH: Algorithm = Algorithm {
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let groups = Groups::new(request)?;
     let mesh = Mesh { groups };
-    let program_of = |rank: u32| {
-        let served = mesh.served(rank as usize % groups.size);
+    let program_of = |place: usize| {
+        let served = mesh.served(place);
         let mut body = Vec::new();
         if request.collective() != Collective::AllGather {
             body.extend(mesh.reduce_scatter(&served));
@@ -40,13 +40,14 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         }
         Program::single(body)
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         MESH.name,
         request.in_place(),
         Shape::new(&[groups.count, groups.size])?,
         request.ranks() as u64,
         0,
-        program_of,
+        (0..groups.size).map(program_of).collect(),
+        |rank| rank as usize % groups.size,
     )?)
 }
 
