@@ -7,11 +7,14 @@ mod binomial;
 mod blueconnect;
 mod bucket;
 mod direct;
+mod groups;
 mod hamiltonian;
 mod hierarchical;
 mod hierarchical_all_to_all;
 mod k_nomial;
+mod kangaring;
 mod levels;
+mod mesh;
 mod multi_ring;
 mod one_shot;
 mod pairwise;
@@ -22,6 +25,7 @@ mod rdh;
 mod recursive;
 mod recursive_multiplying;
 mod ring;
+mod swing_torus;
 
 pub use parameter::{Kind, Parameter, Value};
 
@@ -50,6 +54,9 @@ pub const ALL: &[&Algorithm] = &[
     &recursive_multiplying::RECURSIVE_MULTIPLYING,
     &bucket::BUCKET,
     &multi_ring::MULTI_RING,
+    &swing_torus::SWING_TORUS,
+    &mesh::MESH,
+    &kangaring::KANGARING,
     &rdh::RDH,
     &hierarchical_all_to_all::HIERARCHICAL_ALL_TO_ALL,
     &rail_aligned::RAIL_ALIGNED,

@@ -24,6 +24,10 @@ fn every_algorithm_is_proved_over_any_number_of_ranks() {
         let topology = switch(ranks);
         for collective in Collective::ALL {
             for algorithm in algorithm::algorithms(collective) {
+                // Algorithms along levels are proved over shapes in a test of their own.
+                if ranks > 40 && algorithm.parameters.iter().any(|parameter| parameter.name == "levels") {
+                    continue;
+                }
                 let roots = if collective.has_root() {
                     vec![0, ranks - 1, ranks / 3]
                 } else {
