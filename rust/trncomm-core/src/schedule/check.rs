@@ -73,8 +73,18 @@ impl Checker<'_> {
         if self.schedule.capacity(chunks.buffer) == 0 {
             return Err("uses scratch chunks, but the schedule has none".to_owned());
         }
-        self.expr(&chunks.first, depth)?;
-        chunks.runs.iter().try_for_each(|run| self.expr(&run.count, depth))
+        for part in chunks.parts() {
+            if part.buffer != chunks.buffer {
+                return Err(format!(
+                    "joins chunks of {} and of {}; expected one buffer",
+                    chunks.buffer.name(),
+                    part.buffer.name()
+                ));
+            }
+            self.expr(&part.first, depth)?;
+            part.runs.iter().try_for_each(|run| self.expr(&run.count, depth))?;
+        }
+        Ok(())
     }
 
     fn place(&self, place: &Place, depth: usize) -> Result<(), String> {

@@ -93,7 +93,8 @@ fn write_body(f: &mut fmt::Formatter<'_>, body: &[Instruction], depth: usize) ->
     Ok(())
 }
 
-/// Prints `output[r - 1]`, `output[4 .. +3]` (three in a row), `input[0 .. +4 by 8 .. +2]` (a run of runs).
+/// Prints `output[r - 1]`, `output[4 .. +3]` (three in a row), `input[0 .. +4 by 8 .. +2]` (a run of runs), and such
+/// sets joined by `and`.
 impl fmt::Display for Chunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}", self.buffer.name(), self.first)?;
@@ -103,6 +104,7 @@ impl fmt::Display for Chunks {
                 write!(f, " by {}", run.stride)?;
             }
         }
-        f.write_str(if self.wraps { " wrapping]" } else { "]" })
+        f.write_str(if self.wraps { " wrapping]" } else { "]" })?;
+        self.more.iter().try_for_each(|part| write!(f, " and {part}"))
     }
 }

@@ -29,13 +29,14 @@ impl Buffer {
 /// A set of chunks of one buffer: `first`, and from each chunk so far `count` chunks `stride` apart, for every run.
 ///
 /// `first: 3, runs: [(2, 10), (2, 1)]` is 3, 4, 13, 14. The order is the order in which data travels, so that the
-/// n-th chunk sent is the n-th received.
+/// n-th chunk sent is the n-th received. More such sets of the same buffer may follow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Chunks {
     pub(super) buffer: Buffer,
     pub(super) first: Expr,
     pub(super) runs: Vec<Run>,
     pub(super) wraps: bool,
+    pub(super) more: Vec<Chunks>,
 }
 
 /// Repeats of a set of chunks.
@@ -55,6 +56,7 @@ impl Chunks {
             first: index.into(),
             runs: Vec::new(),
             wraps: false,
+            more: Vec::new(),
         }
     }
 
@@ -78,6 +80,20 @@ impl Chunks {
     pub fn wrapping(mut self) -> Self {
         self.wraps = true;
         self
+    }
+
+    /// This set, then another of the same buffer (a schedule with another buffer is refused): they travel together.
+    #[must_use]
+    pub fn then(mut self, mut other: Self) -> Self {
+        let following = std::mem::take(&mut other.more);
+        self.more.push(other);
+        self.more.extend(following);
+        self
+    }
+
+    /// The sets that this one is made of, in order.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.more)
     }
 
     /// The buffer.
