@@ -65,6 +65,19 @@ pub struct Parameter {
     pub most: u64,
 }
 
+impl Parameter {
+    /// A parameter that is a whole number from `least` to `most`.
+    pub const fn count(name: &'static str, summary: &'static str, default: u64, least: u64, most: u64) -> Self {
+        Self {
+            name,
+            summary,
+            default,
+            least,
+            most,
+        }
+    }
+}
+
 /// What an algorithm is asked to build.
 #[derive(Debug)]
 pub struct Request<'t> {
@@ -112,7 +125,7 @@ impl Request<'_> {
     }
 
     /// The value of one of the algorithm's parameters.
-    pub fn parameter(&self, name: &str) -> u64 {
+    pub fn count(&self, name: &str) -> u64 {
         let parameter = self
             .algorithm
             .parameters
@@ -122,6 +135,16 @@ impl Request<'_> {
             .expect("an algorithm asks for parameters that it lists")
             .default;
         self.parameters.get(name).copied().unwrap_or(default)
+    }
+
+    /// The error that the algorithm can't serve the request, because of `reason`.
+    fn not_applicable(&self, reason: impl Into<String>) -> AlgorithmError {
+        AlgorithmError::NotApplicable {
+            algorithm: self.algorithm.name,
+            collective: self.collective.name(),
+            ranks: self.ranks(),
+            reason: reason.into(),
+        }
     }
 }
 

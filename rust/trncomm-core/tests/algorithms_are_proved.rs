@@ -1,10 +1,11 @@
-//! Every algorithm keeps its promise at every number of ranks.
+//! Every algorithm keeps its promise at every number of ranks, with any root and parameters.
 
 use std::collections::BTreeMap;
 
-use trncomm_core::algorithm;
+use trncomm_core::algorithm::{self, Algorithm};
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::Control;
+use trncomm_core::error::AlgorithmError;
 use trncomm_core::ids::RankId;
 use trncomm_core::proof::verify;
 use trncomm_core::topology::{LinkSpec, Topology};
@@ -16,28 +17,94 @@ fn switch(ranks: usize) -> Topology {
     Topology::switch(ranks, 1, LinkSpec { bandwidth, latency }).expect("a valid shape")
 }
 
+/// Proves the schedule over as many ranks; whether the algorithm can serve the number.
+fn prove(
+    algorithm: &Algorithm,
+    collective: Collective,
+    ranks: usize,
+    root: usize,
+    parameter: Option<(&str, u64)>,
+) -> bool {
+    let parameters = BTreeMap::from_iter(parameter.map(|(name, value)| (name.to_owned(), value)));
+    let case = format!("{} {collective} {ranks} from {root} {parameter:?}", algorithm.name);
+    let topology = switch(ranks);
+    match algorithm::build(&topology, collective, algorithm.name, RankId::new(root), parameters) {
+        Ok(schedule) => {
+            let proof = verify(&schedule, &mut |_| Control::Continue)
+                .unwrap_or_else(|error| panic!("{case}: {error}\n{schedule}"));
+            assert!(proof.ordered, "{case}");
+            true
+        }
+        Err(AlgorithmError::NotApplicable { reason, .. }) => {
+            assert!(!algorithm.ranks.starts_with("any"), "{case}: {reason}");
+            let fits = algorithm::algorithms(collective)
+                .any(|other| reason.contains(other.name) && other.name != algorithm.name);
+            assert!(fits, "{case}: {reason}");
+            false
+        }
+        Err(error) => panic!("{case}: {error}"),
+    }
+}
+
+fn roots(collective: Collective, ranks: usize) -> Vec<usize> {
+    let mut roots = if collective.has_root() {
+        vec![0, ranks / 3, ranks - 1]
+    } else {
+        vec![0]
+    };
+    roots.dedup();
+    roots
+}
+
 #[test]
 fn every_algorithm_is_proved_over_any_number_of_ranks() {
     let mut proved = 0;
-    for ranks in (1..=40).chain([96, 143, 144, 145]) {
-        let topology = switch(ranks);
+    for ranks in 1..=40 {
         for collective in Collective::ALL {
             for algorithm in algorithm::algorithms(collective) {
-                let roots = if collective.has_root() {
-                    vec![0, ranks - 1, ranks / 3]
-                } else {
-                    vec![0]
-                };
-                for root in roots {
-                    let root = RankId::new(root);
-                    let schedule = algorithm::build(&topology, collective, algorithm.name, root, BTreeMap::new())
-                        .unwrap_or_else(|error| panic!("{} {collective} {ranks}: {error}", algorithm.name));
-                    verify(&schedule, &mut |_| Control::Continue)
-                        .unwrap_or_else(|error| panic!("{} {collective} {ranks}: {error}\n{schedule}", algorithm.name));
-                    proved += 1;
+                for root in roots(collective, ranks) {
+                    proved += usize::from(prove(algorithm, collective, ranks, root, None));
                 }
             }
         }
     }
-    assert!(proved > 400, "{proved}");
+    assert!(proved > 2000, "{proved}");
+}
+
+#[test]
+fn every_algorithm_is_proved_around_144_ranks() {
+    for ranks in [96, 143, 144, 145] {
+        for collective in Collective::ALL {
+            for algorithm in algorithm::algorithms(collective) {
+                let root = if collective.has_root() { 100 % ranks } else { 0 };
+                prove(algorithm, collective, ranks, root, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_algorithm_is_proved_with_other_parameters() {
+    let mut proved = 0;
+    for ranks in [1, 2, 3, 5, 8, 9, 12, 16, 27, 30, 36, 37] {
+        for collective in Collective::ALL {
+            for algorithm in algorithm::algorithms(collective) {
+                for parameter in algorithm.parameters {
+                    for value in [1, 2, 3, 4, 5, 7, 37] {
+                        if (parameter.least..=parameter.most).contains(&value) {
+                            let set = Some((parameter.name, value));
+                            proved += usize::from(prove(
+                                algorithm,
+                                collective,
+                                ranks,
+                                ranks / 2 * usize::from(collective.has_root()),
+                                set,
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(proved > 200, "{proved}");
 }
