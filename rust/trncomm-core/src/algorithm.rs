@@ -4,6 +4,9 @@
 
 mod bidirectional_ring;
 mod binomial;
+mod bruck;
+mod bruck_all_to_all;
+mod circulant;
 mod direct;
 mod one_shot;
 mod pairwise;
@@ -29,6 +32,8 @@ pub const ALL: &[&Algorithm] = &[
     &one_shot::ONE_SHOT,
     &pairwise::PAIRWISE,
     &binomial::BINOMIAL,
+    &bruck::BRUCK,
+    &circulant::CIRCULANT,
 ];
 
 /// A recipe for schedules.
