@@ -10,6 +10,7 @@ mod circulant;
 mod direct;
 mod one_shot;
 mod pairwise;
+mod pat;
 mod recursive;
 mod ring;
 
@@ -34,6 +35,7 @@ pub const ALL: &[&Algorithm] = &[
     &binomial::BINOMIAL,
     &bruck::BRUCK,
     &circulant::CIRCULANT,
+    &pat::PAT,
 ];
 
 /// A recipe for schedules.
