@@ -12,6 +12,7 @@ mod one_shot;
 mod pairwise;
 mod pat;
 mod recursive;
+mod recursive_all_reduce;
 mod ring;
 
 use std::collections::BTreeMap;
