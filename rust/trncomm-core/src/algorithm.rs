@@ -14,6 +14,7 @@ mod pat;
 mod recursive;
 mod recursive_all_reduce;
 mod ring;
+mod swing;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ pub const ALL: &[&Algorithm] = &[
     &bruck::BRUCK,
     &circulant::CIRCULANT,
     &pat::PAT,
+    &swing::SWING,
 ];
 
 /// A recipe for schedules.
