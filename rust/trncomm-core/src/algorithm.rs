@@ -3,6 +3,7 @@
 //! To add one: write its file with a `pub(super) const` of type [`Algorithm`], and name it in [`ALL`].
 
 mod bidirectional_ring;
+mod bine;
 mod binomial;
 mod bruck;
 mod bruck_all_to_all;
@@ -39,6 +40,7 @@ pub const ALL: &[&Algorithm] = &[
     &circulant::CIRCULANT,
     &pat::PAT,
     &swing::SWING,
+    &bine::BINE,
 ];
 
 /// A recipe for schedules.
