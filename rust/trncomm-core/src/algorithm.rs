@@ -9,6 +9,7 @@ mod bruck;
 mod bruck_all_to_all;
 mod circulant;
 mod direct;
+mod neighbor_exchange;
 mod one_shot;
 mod pairwise;
 mod pat;
@@ -41,6 +42,7 @@ pub const ALL: &[&Algorithm] = &[
     &pat::PAT,
     &swing::SWING,
     &bine::BINE,
+    &neighbor_exchange::NEIGHBOR_EXCHANGE,
 ];
 
 /// A recipe for schedules.
