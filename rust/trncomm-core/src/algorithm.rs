@@ -9,6 +9,7 @@ mod bruck;
 mod bruck_all_to_all;
 mod circulant;
 mod direct;
+mod linear;
 mod neighbor_exchange;
 mod one_shot;
 mod pairwise;
@@ -43,6 +44,7 @@ pub const ALL: &[&Algorithm] = &[
     &swing::SWING,
     &bine::BINE,
     &neighbor_exchange::NEIGHBOR_EXCHANGE,
+    &linear::LINEAR,
 ];
 
 /// A recipe for schedules.
