@@ -17,6 +17,7 @@ mod pat;
 mod recursive;
 mod recursive_all_reduce;
 mod ring;
+mod scatter_all_gather;
 mod swing;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub const ALL: &[&Algorithm] = &[
     &bine::BINE,
     &neighbor_exchange::NEIGHBOR_EXCHANGE,
     &linear::LINEAR,
+    &scatter_all_gather::SCATTER_ALL_GATHER,
 ];
 
 /// A recipe for schedules.
