@@ -3,22 +3,27 @@
 //! To add one: write its file with a `pub(super) const` of type [`Algorithm`], and name it in [`ALL`].
 
 mod bidirectional_ring;
+mod binary_tree;
 mod bine;
 mod binomial;
 mod bruck;
 mod bruck_all_to_all;
+mod chain;
 mod circulant;
 mod direct;
+mod double_binary_tree;
 mod linear;
 mod neighbor_exchange;
 mod one_shot;
 mod pairwise;
 mod pat;
+mod pipeline;
 mod recursive;
 mod recursive_all_reduce;
 mod ring;
 mod scatter_all_gather;
 mod swing;
+mod tree;
 
 use std::collections::BTreeMap;
 
@@ -46,6 +51,9 @@ pub const ALL: &[&Algorithm] = &[
     &bine::BINE,
     &neighbor_exchange::NEIGHBOR_EXCHANGE,
     &linear::LINEAR,
+    &chain::CHAIN,
+    &binary_tree::BINARY_TREE,
+    &double_binary_tree::DOUBLE_BINARY_TREE,
     &scatter_all_gather::SCATTER_ALL_GATHER,
 ];
 
