@@ -11,6 +11,7 @@ mod bruck_all_to_all;
 mod chain;
 mod circulant;
 mod direct;
+mod dissemination;
 mod double_binary_tree;
 mod linear;
 mod neighbor_exchange;
@@ -55,6 +56,7 @@ pub const ALL: &[&Algorithm] = &[
     &binary_tree::BINARY_TREE,
     &double_binary_tree::DOUBLE_BINARY_TREE,
     &scatter_all_gather::SCATTER_ALL_GATHER,
+    &dissemination::DISSEMINATION,
 ];
 
 /// A recipe for schedules.
