@@ -23,6 +23,7 @@ mod recursive;
 mod recursive_all_reduce;
 mod ring;
 mod scatter_all_gather;
+mod shift;
 mod swing;
 mod tree;
 
@@ -57,6 +58,7 @@ pub const ALL: &[&Algorithm] = &[
     &double_binary_tree::DOUBLE_BINARY_TREE,
     &scatter_all_gather::SCATTER_ALL_GATHER,
     &dissemination::DISSEMINATION,
+    &shift::SHIFT,
 ];
 
 /// A recipe for schedules.
