@@ -45,6 +45,7 @@ pub const ALL: &[&Algorithm] = &[
     &direct::DIRECT,
     &one_shot::ONE_SHOT,
     &pairwise::PAIRWISE,
+    &pairwise::PAIRWISE_XOR,
     &binomial::BINOMIAL,
     &bruck::BRUCK,
     &circulant::CIRCULANT,
