@@ -6,26 +6,41 @@ mod bidirectional_ring;
 mod binary_tree;
 mod bine;
 mod binomial;
+mod blueconnect;
 mod bruck;
 mod bruck_all_to_all;
+mod bucket;
 mod chain;
 mod circulant;
 mod direct;
 mod dissemination;
 mod double_binary_tree;
+mod hamiltonian;
+mod hierarchical;
+mod hierarchical_all_to_all;
+mod k_nomial;
+mod levels;
 mod linear;
+mod multi_ring;
 mod neighbor_exchange;
 mod one_shot;
 mod pairwise;
+mod parameter;
 mod pat;
+mod phases;
 mod pipeline;
+mod rail_aligned;
+mod rdh;
 mod recursive;
 mod recursive_all_reduce;
+mod recursive_multiplying;
 mod ring;
 mod scatter_all_gather;
 mod shift;
 mod swing;
 mod tree;
+
+pub use parameter::{Kind, Parameter, Value};
 
 use std::collections::BTreeMap;
 
@@ -60,6 +75,15 @@ pub const ALL: &[&Algorithm] = &[
     &scatter_all_gather::SCATTER_ALL_GATHER,
     &dissemination::DISSEMINATION,
     &shift::SHIFT,
+    &hierarchical::HIERARCHICAL,
+    &blueconnect::BLUECONNECT,
+    &k_nomial::K_NOMIAL,
+    &recursive_multiplying::RECURSIVE_MULTIPLYING,
+    &bucket::BUCKET,
+    &multi_ring::MULTI_RING,
+    &rdh::RDH,
+    &hierarchical_all_to_all::HIERARCHICAL_ALL_TO_ALL,
+    &rail_aligned::RAIL_ALIGNED,
 ];
 
 /// A recipe for schedules.
@@ -81,48 +105,26 @@ pub struct Algorithm {
     pub(crate) build: fn(&Request<'_>) -> Result<Schedule, AlgorithmError>,
 }
 
-/// A whole number that an algorithm can be told.
-#[derive(Debug)]
-pub struct Parameter {
-    /// The name, in snake case.
-    pub name: &'static str,
-    /// One line: what it sets.
-    pub summary: &'static str,
-    /// The value where none is given.
-    pub default: u64,
-    /// The least value.
-    pub least: u64,
-    /// The greatest value.
-    pub most: u64,
-}
-
-impl Parameter {
-    /// A parameter that is a whole number from `least` to `most`.
-    pub const fn count(name: &'static str, summary: &'static str, default: u64, least: u64, most: u64) -> Self {
-        Self {
-            name,
-            summary,
-            default,
-            least,
-            most,
-        }
-    }
-}
-
 /// What an algorithm is asked to build.
 #[derive(Debug)]
 pub struct Request<'t> {
     topology: &'t Topology,
+    extents: Vec<usize>,
     collective: Collective,
     root: RankId,
-    parameters: BTreeMap<String, u64>,
+    parameters: BTreeMap<String, Value>,
     algorithm: &'static Algorithm,
 }
 
 impl Request<'_> {
     /// The number of ranks.
     pub fn ranks(&self) -> usize {
-        self.topology.ranks()
+        self.extents.iter().product()
+    }
+
+    /// The extents of the grid that the ranks are numbered in, last axis fastest.
+    pub fn extents(&self) -> &[usize] {
+        &self.extents
     }
 
     /// The topology.
@@ -156,16 +158,41 @@ impl Request<'_> {
     }
 
     /// The value of one of the algorithm's parameters.
-    pub fn count(&self, name: &str) -> u64 {
+    fn parameter(&self, name: &str) -> Value {
         let parameter = self
             .algorithm
             .parameters
             .iter()
-            .find(|parameter| parameter.name == name);
-        let default = parameter
-            .expect("an algorithm asks for parameters that it lists")
-            .default;
-        self.parameters.get(name).copied().unwrap_or(default)
+            .find(|parameter| parameter.name == name)
+            .expect("an algorithm asks for parameters that it lists");
+        self.parameters
+            .get(name)
+            .cloned()
+            .unwrap_or_else(|| parameter.default())
+    }
+
+    /// The value of a parameter that is a whole number.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.parameter(name) {
+            Value::Count(value) => value,
+            other => unreachable!("{name} is a whole number, got {other}"),
+        }
+    }
+
+    /// The value of a parameter that is a list of whole numbers.
+    pub fn counts(&self, name: &str) -> Vec<u64> {
+        match self.parameter(name) {
+            Value::Counts(values) => values,
+            other => unreachable!("{name} is a list, got {other}"),
+        }
+    }
+
+    /// The value of a parameter that is a name.
+    pub fn choice(&self, name: &str) -> String {
+        match self.parameter(name) {
+            Value::Choice(choice) => choice,
+            other => unreachable!("{name} is a name, got {other}"),
+        }
     }
 
     /// The error that the algorithm can't serve the request, because of `reason`.
@@ -176,6 +203,29 @@ impl Request<'_> {
             ranks: self.ranks(),
             reason: reason.into(),
         }
+    }
+
+    /// The schedule of `collective` by the algorithm called `name` over a line of `ranks` ranks, for use within the
+    /// algorithm's own.
+    fn stage(&self, collective: Collective, name: &str, ranks: usize) -> Result<Schedule, AlgorithmError> {
+        let algorithm = find(collective, stage_name(collective, name))?;
+        (algorithm.build)(&Request {
+            topology: self.topology,
+            extents: vec![ranks],
+            collective,
+            root: RankId::new(0),
+            parameters: BTreeMap::new(),
+            algorithm,
+        })
+    }
+}
+
+/// The name of the algorithm that does what `name` does for an all-reduce, where the halves have names of their own.
+fn stage_name(collective: Collective, name: &str) -> &str {
+    match (collective, name) {
+        (Collective::ReduceScatter, "recursive_halving_doubling") => "recursive_halving",
+        (Collective::AllGather, "recursive_halving_doubling") => "recursive_doubling",
+        _ => name,
     }
 }
 
@@ -210,7 +260,7 @@ pub fn build(
     collective: Collective,
     name: &str,
     root: RankId,
-    parameters: BTreeMap<String, u64>,
+    parameters: BTreeMap<String, Value>,
 ) -> Result<Schedule, AlgorithmError> {
     let algorithm = find(collective, name)?;
     if root.index() >= topology.ranks() {
@@ -227,29 +277,25 @@ pub fn build(
             value: root.to_string(),
         });
     }
-    for (name, &value) in &parameters {
+    let mut accepted = BTreeMap::new();
+    for (name, value) in parameters {
         let known = algorithm.parameters.iter().find(|parameter| parameter.name == name);
         let parameter = known.ok_or_else(|| AlgorithmError::Unknown {
             kind: "parameter",
             name: name.clone(),
             hint: match algorithm.parameters {
                 [] => format!("{} has none", algorithm.name),
-                parameters => hint(name, parameters.iter().map(|parameter| parameter.name)),
+                parameters => hint(&name, parameters.iter().map(|parameter| parameter.name)),
             },
         })?;
-        if !(parameter.least..=parameter.most).contains(&value) {
-            return Err(AlgorithmError::Parameter {
-                parameter: name.clone(),
-                expected: format!("from {} to {}", parameter.least, parameter.most),
-                value: value.to_string(),
-            });
-        }
+        accepted.insert(name, parameter.accept(value)?);
     }
     (algorithm.build)(&Request {
         topology,
+        extents: topology.shape().to_vec(),
         collective,
         root,
-        parameters,
+        parameters: accepted,
         algorithm,
     })
 }

@@ -2,12 +2,22 @@
 //!
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
+mod budget;
 mod instant;
+mod lanes;
+mod loggp;
 mod machine;
 mod memory;
+mod model;
 mod network;
+mod packet;
+mod queue;
 
 pub use instant::Instant;
+pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
+pub use model::{Model, simulate};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
+pub use packet::Packet;
+pub use queue::{Heap, Queue, Wheel};

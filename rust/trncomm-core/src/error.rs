@@ -288,6 +288,17 @@ pub enum SimulationError {
         /// Ranks of the topology.
         topology: usize,
     },
+    /// Delays or sizes that add up to more than the engine's numbers hold.
+    #[error(
+        "the run's {what} add up to more than {limit}, past which times and sizes don't fit 64 bits; \
+         expected a smaller size or faster links"
+    )]
+    TooLong {
+        /// "delays" or "bytes".
+        what: &'static str,
+        /// The limit, with its unit.
+        limit: &'static str,
+    },
     /// Ranks wait for messages that nobody will send.
     #[error("deadlock at {time_ps} ps: {waiting} of {ranks} ranks wait; {first}")]
     Deadlock {

@@ -6,11 +6,13 @@
 //! topology → algorithm → schedule → engine → result
 
 pub mod algorithm;
+pub mod bounds;
 pub mod collective;
 pub mod engine;
 pub mod error;
 pub mod ids;
 pub mod proof;
+pub mod result;
 pub mod schedule;
 pub mod topology;
 pub mod units;

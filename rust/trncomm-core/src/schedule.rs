@@ -5,19 +5,24 @@
 
 mod check;
 mod code;
+mod compose;
 mod expr;
 mod layout;
 mod listing;
 mod program;
+mod rewrite;
 mod shape;
+mod view;
 
 use std::collections::HashMap;
 
 pub use code::{ChunkRef, Code, Step, StreamCode};
+pub use compose::{Embedding, Region};
 pub use expr::{Expr, MAX_DEPTH, Op, Site};
 pub use layout::Layout;
 pub use program::{Buffer, Chunks, Combine, Instruction, Program, Run, Stream};
 pub use shape::{Move, Place, Shape};
+pub use view::{Dim, View};
 
 use crate::collective::Goal;
 use crate::error::ScheduleError;
@@ -107,7 +112,7 @@ impl Schedule {
         if chunks == 0 {
             return Err(ScheduleError::Shape("a schedule needs at least one chunk".to_owned()));
         }
-        if goal.collective.has_blocks() && chunks % shape.ranks() as u64 != 0 {
+        if goal.collective.has_blocks() && !chunks.is_multiple_of(shape.ranks() as u64) {
             return Err(ScheduleError::Shape(format!(
                 "{} needs a whole number of chunks a rank; {chunks} chunks over {} ranks are not",
                 goal.collective,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trncomm_core::algorithm::{self, Algorithm};
+use trncomm_core::algorithm::{self, Algorithm, Kind, Value};
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::Control;
 use trncomm_core::error::AlgorithmError;
@@ -23,9 +23,12 @@ fn prove(
     collective: Collective,
     ranks: usize,
     root: usize,
-    parameter: Option<(&str, u64)>,
+    parameter: Option<&(&str, Value)>,
 ) -> bool {
-    let parameters = BTreeMap::from_iter(parameter.map(|(name, value)| (name.to_owned(), value)));
+    let parameters: BTreeMap<String, Value> = parameter
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect();
     let case = format!("{} {collective} {ranks} from {root} {parameter:?}", algorithm.name);
     let topology = switch(ranks);
     match algorithm::build(&topology, collective, algorithm.name, RankId::new(root), parameters) {
@@ -54,6 +57,21 @@ fn roots(collective: Collective, ranks: usize) -> Vec<usize> {
     };
     roots.dedup();
     roots
+}
+
+/// Values to try of a parameter that doesn't depend on what is asked for.
+fn values(kind: &Kind) -> Vec<Value> {
+    match kind {
+        Kind::Count { least, most, .. } => {
+            let values = [1, 2, 3, 4, 5, 7, 37].into_iter();
+            values
+                .filter(|value| (least..=most).contains(&value))
+                .map(Value::Count)
+                .collect()
+        }
+        Kind::Choice(names) => names.iter().copied().map(Value::from).collect(),
+        Kind::Counts | Kind::Algorithm { .. } => Vec::new(),
+    }
 }
 
 #[test]
@@ -89,18 +107,11 @@ fn every_algorithm_is_proved_with_other_parameters() {
     for ranks in [1, 2, 3, 5, 8, 9, 12, 16, 27, 30, 36, 37] {
         for collective in Collective::ALL {
             for algorithm in algorithm::algorithms(collective) {
+                let root = if collective.has_root() { ranks / 2 } else { 0 };
                 for parameter in algorithm.parameters {
-                    for value in [1, 2, 3, 4, 5, 7, 37] {
-                        if (parameter.least..=parameter.most).contains(&value) {
-                            let set = Some((parameter.name, value));
-                            proved += usize::from(prove(
-                                algorithm,
-                                collective,
-                                ranks,
-                                ranks / 2 * usize::from(collective.has_root()),
-                                set,
-                            ));
-                        }
+                    for value in values(&parameter.kind) {
+                        let set = (parameter.name, value);
+                        proved += usize::from(prove(algorithm, collective, ranks, root, Some(&set)));
                     }
                 }
             }

@@ -64,7 +64,7 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
     let fold = Fold::new(ranks);
     let program_of = |rank: u32| {
         Program::single(if (rank as usize) >= 2 * fold.extra {
-            fold.exchanges(&parts, Expr::rank() - fold.extra)
+            fold.exchanges(&parts, &(Expr::rank() - fold.extra))
         } else if rank % 2 == 1 {
             fold.odd_of_pair(&parts)
         } else {
@@ -116,6 +116,16 @@ impl Fold {
         Chunks::range(Buffer::Output, 0, self.ranks)
     }
 
+    /// All that rank `even` of a pair takes back: everything, but where it has handed over no more than its block, not
+    /// that block, of which a message may still be under way.
+    fn returned(&self, parts: &Parts, even: Expr) -> Chunks {
+        if parts.halving {
+            self.everything()
+        } else {
+            Chunks::range(Buffer::Output, even + 1, self.ranks - 1).wrapping()
+        }
+    }
+
     /// The active rank whose number differs from `x` in one bit.
     pub(super) fn across(&self, x: &Expr, distance: usize) -> Place {
         if self.extra == 0 {
@@ -126,7 +136,7 @@ impl Fold {
     }
 
     /// The exchanges among active ranks, of which this is number `x`.
-    fn exchanges(&self, parts: &Parts, x: Expr) -> Vec<Instruction> {
+    fn exchanges(&self, parts: &Parts, x: &Expr) -> Vec<Instruction> {
         let mut body = Vec::new();
         let distances = || (0..self.active.ilog2()).map(|bit| 1usize << bit);
         // The first of the `distance` active ranks that x shares its half with.
@@ -136,8 +146,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.across(&x, distance), theirs));
-                body.push(Instruction::reduce(self.across(&x, distance), ours));
+                body.push(Instruction::send(self.across(x, distance), theirs));
+                body.push(Instruction::reduce(self.across(x, distance), ours));
             }
         }
         if parts.doubling {
@@ -145,8 +155,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.across(&x, distance), ours));
-                body.push(Instruction::receive(self.across(&x, distance), theirs));
+                body.push(Instruction::send(self.across(x, distance), ours));
+                body.push(Instruction::receive(self.across(x, distance), theirs));
             }
         }
         body
@@ -162,9 +172,9 @@ impl Fold {
         } else {
             body.push(Instruction::receive(partner(), partners_block()));
         }
-        body.extend(self.exchanges(parts, (Expr::rank() - 1) / 2));
+        body.extend(self.exchanges(parts, &((Expr::rank() - 1) / 2)));
         if parts.doubling {
-            body.push(Instruction::send(partner(), self.everything()));
+            body.push(Instruction::send(partner(), self.returned(parts, Expr::rank() - 1)));
         } else {
             body.push(Instruction::send(partner(), partners_block()));
         }
@@ -176,7 +186,11 @@ impl Fold {
         let partner = || Place::shift(0, 1);
         let own_block = || Chunks::one(Buffer::Output, Expr::rank());
         let hand_over = if parts.halving { self.everything() } else { own_block() };
-        let take_back = if parts.doubling { self.everything() } else { own_block() };
+        let take_back = if parts.doubling {
+            self.returned(parts, Expr::rank())
+        } else {
+            own_block()
+        };
         vec![
             Instruction::send(partner(), hand_over),
             Instruction::receive(partner(), take_back),

@@ -6,9 +6,9 @@
 //! (N−1)·(L + ceil(S/N / B)) where S divides by N, an all-reduce twice that.
 
 use super::{Algorithm, Request};
-use crate::collective::Collective;
+use crate::collective::{Collective, Goal};
 use crate::error::AlgorithmError;
-use crate::schedule::{Buffer, Chunks, Expr, Instruction, Place, Program, Schedule};
+use crate::schedule::{Buffer, Chunks, Expr, Instruction, Place, Program, Schedule, Shape};
 
 pub(super) const RING: Algorithm = Algorithm {
     name: "ring",
@@ -21,17 +21,15 @@ pub(super) const RING: Algorithm = Algorithm {
 };
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
-    let ranks = request.ranks();
+    directed(request.collective(), request.ranks(), 1)
+}
+
+/// The ring that goes up (`direction` 1) or down (−1) a line of ranks.
+pub(super) fn directed(collective: Collective, ranks: usize, direction: i64) -> Result<Schedule, AlgorithmError> {
     let block = |index: Expr| Chunks::one(Buffer::Output, index);
-    let program = Program::single(passes(request.collective(), ranks, 1, &block));
-    Ok(Schedule::uniform(
-        RING.name,
-        request.in_place(),
-        request.line()?,
-        ranks as u64,
-        0,
-        program,
-    )?)
+    let program = Program::single(passes(collective, ranks, direction, &block));
+    let (goal, line) = (Goal::in_place(collective), Shape::new(&[ranks])?);
+    Ok(Schedule::uniform(RING.name, goal, line, ranks as u64, 0, program)?)
 }
 
 /// The passes of a ring that goes up (`direction` 1) or down (−1) the ranks; `block` names the chunks of a block.

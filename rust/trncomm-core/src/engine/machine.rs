@@ -8,6 +8,7 @@ mod mailbox;
 
 use mailbox::Mailbox;
 
+use super::budget::Budget;
 use super::memory::Memory;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{ScheduleError, SimulationError};
@@ -105,6 +106,7 @@ pub struct Machine<'c, N, M: Memory> {
     free: Vec<MessageId>,
     mailbox: Mailbox,
     runnable: Vec<u32>,
+    budget: Budget,
     done: u64,
     delivered: u64,
 }
@@ -162,6 +164,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             messages: Vec::new(),
             free: Vec::new(),
             mailbox: Mailbox::default(),
+            budget: Budget::default(),
             done: 0,
             delivered: 0,
         })
@@ -190,7 +193,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         self.take(*event)?;
                     }
                     instants += 1;
-                    instants % CHECK_EVERY == 0
+                    instants.is_multiple_of(CHECK_EVERY)
                 }
                 Advance::Paused(time) => {
                     self.now = time;
@@ -270,16 +273,18 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             Combine::Copy => None,
             Combine::Reduce => self.endpoint.reduction(),
         };
-        match rate {
-            Some(rate) => self.keep_busy(stream, rate.checked_serialization(message.bytes)?),
-            None => self.complete(stream),
+        if let Some(rate) = rate {
+            return self.keep_busy(stream, rate.checked_serialization(message.bytes)?);
         }
+        self.complete(stream);
         Ok(())
     }
 
-    fn keep_busy(&mut self, stream: u32, span: Time) {
+    fn keep_busy(&mut self, stream: u32, span: Time) -> Result<(), SimulationError> {
+        self.budget.delay(span)?;
         self.streams[stream as usize].status = Status::Busy;
         self.network.wake(self.now + span, stream);
+        Ok(())
     }
 
     /// Counts the instruction at which the stream stands and moves past it.
@@ -377,7 +382,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                             let bytes = from
                                 .bytes(&site, self.code.layout())
                                 .map_err(|reason| self.malformed(stream, reason))?;
-                            self.keep_busy(stream, rate.checked_serialization(bytes)?);
+                            self.keep_busy(stream, rate.checked_serialization(bytes)?)?;
                         }
                         None => self.complete(stream),
                     }
@@ -392,7 +397,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         self.streams[stream as usize].status = Status::Waiting(other, count);
                     }
                 }
-                Step::Compute { time } => self.keep_busy(stream, *time),
+                Step::Compute { time } => self.keep_busy(stream, *time)?,
                 Step::Enter { depth, times, exit } => {
                     let state = &mut self.streams[stream as usize];
                     state.vars[*depth] = 0;
@@ -419,6 +424,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     fn send(&mut self, message: Message<M::Payload>) -> Result<(), SimulationError> {
         let (source, destination, bytes) = (message.source, message.destination, message.bytes);
+        self.budget.bytes(bytes)?;
+        self.budget.delay(self.endpoint.launch())?;
+        self.budget.delay(self.endpoint.completion())?;
         self.sent[source as usize] += bytes.get();
         let id = if let Some(id) = self.free.pop() {
             self.messages[id as usize] = Some(message);

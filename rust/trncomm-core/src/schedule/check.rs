@@ -83,6 +83,7 @@ impl Checker<'_> {
             }
             self.expr(&part.first, depth)?;
             part.runs.iter().try_for_each(|run| self.expr(&run.count, depth))?;
+            part.views.iter().try_for_each(|view| self.expr(&view.origin, depth))?;
         }
         Ok(())
     }
@@ -102,11 +103,11 @@ impl Checker<'_> {
     }
 
     fn axis(&self, axis: usize) -> Result<(), String> {
-        let axes = self.schedule.shape().axes();
-        if axis < axes {
+        let count = self.schedule.shape().axes();
+        if axis < count {
             Ok(())
         } else {
-            Err(format!("uses axis {axis} of a shape with {axes} axes"))
+            Err(format!("uses axis {axis} of a shape with {count} axes"))
         }
     }
 

@@ -1,7 +1,7 @@
 //! Programs made ready to run: loops flattened into jumps, sizes computed once where they don't depend on the rank.
 
 use super::expr::Site;
-use super::{Chunks, Combine, Instruction, Layout, Place, Schedule};
+use super::{Chunks, Combine, Instruction, Layout, Place, Schedule, View};
 use crate::error::ScheduleError;
 use crate::units::{Bytes, Time};
 
@@ -158,7 +158,8 @@ impl<'s> Code<'s> {
     }
 }
 
-fn count(body: &[Instruction]) -> u64 {
+/// How many instructions a body completes; loops count every pass.
+pub(super) fn count(body: &[Instruction]) -> u64 {
     body.iter()
         .map(|instruction| match instruction {
             Instruction::Loop { times, body } => times.saturating_mul(count(body)),
@@ -230,7 +231,11 @@ fn fixed_size(chunks: &Chunks, layout: Layout) -> Option<Bytes> {
     let each = layout.uniform()?.get();
     let mut sum: u64 = 0;
     for part in chunks.parts() {
-        let size = part.runs.iter().try_fold(each, |size, run| {
+        let cells = part
+            .views
+            .iter()
+            .try_fold(each, |size, view| size.checked_mul(view.cell_size()))?;
+        let size = part.runs.iter().try_fold(cells, |size, run| {
             size.checked_mul(u64::try_from(run.count.constant()?).ok()?)
         })?;
         sum = sum.checked_add(size)?;
@@ -251,7 +256,7 @@ impl ChunkRef<'_> {
         }
         let mut sum = Bytes::ZERO;
         self.for_each_range(site, &mut |first, count| {
-            sum += layout.bytes(first, count);
+            sum = sum.saturating_add(layout.bytes(first, count));
             Ok(())
         })?;
         Ok(sum)
@@ -279,14 +284,14 @@ impl ChunkRef<'_> {
         visit: &mut dyn FnMut(u64, u64) -> Result<(), String>,
     ) -> Result<(), String> {
         let Some(run) = self.chunks.runs.get(level) else {
-            return self.clip(first, 1, visit);
+            return self.clip(site, first, 1, visit);
         };
         let count = u64::try_from(run.count.value(site))
             .ok()
-            .filter(|&count| count <= self.capacity)
+            .filter(|&count| count <= self.capacity_of(0))
             .ok_or_else(|| format!("a count of {} chunks in {}", run.count.value(site), self.chunks))?;
         if run.stride == 1 && level + 1 == self.chunks.runs.len() {
-            return self.clip(first, count, visit);
+            return self.clip(site, first, count, visit);
         }
         for index in 0..count {
             let offset = index.wrapping_mul(run.stride).cast_signed();
@@ -295,30 +300,56 @@ impl ChunkRef<'_> {
         Ok(())
     }
 
+    /// How many chunks the indices may name after so many views.
+    fn capacity_of(&self, views: usize) -> u64 {
+        self.chunks.views.get(views).map_or(self.capacity, View::size)
+    }
+
     /// Visits a stretch after checking it against the buffer's end, or cutting it there.
     fn clip(
         &self,
+        site: &Site<'_>,
         first: i64,
         count: u64,
         visit: &mut dyn FnMut(u64, u64) -> Result<(), String>,
     ) -> Result<(), String> {
-        let name = self.chunks.buffer.name();
+        let capacity = self.capacity_of(0);
+        if count == 0 || !self.chunks.wraps {
+            return self.look(site, 0, first, count, visit);
+        }
+        let end = i64::try_from(capacity)
+            .map_err(|_| format!("{} has too many chunks to wrap", self.chunks.buffer.name()))?;
+        let first = first.rem_euclid(end);
+        let head = count.min(capacity - first.cast_unsigned());
+        self.look(site, 0, first, head, visit)?;
+        self.look(site, 0, 0, count - head, visit)
+    }
+
+    /// Visits what a stretch of the view at `level` covers in the buffer itself.
+    fn look(
+        &self,
+        site: &Site<'_>,
+        level: usize,
+        first: i64,
+        count: u64,
+        visit: &mut dyn FnMut(u64, u64) -> Result<(), String>,
+    ) -> Result<(), String> {
         if count == 0 {
             return Ok(());
         }
-        if self.chunks.wraps {
-            let capacity = i64::try_from(self.capacity).map_err(|_| format!("{name} has too many chunks to wrap"))?;
-            let first = first.rem_euclid(capacity).cast_unsigned();
-            let head = count.min(self.capacity - first);
-            visit(first, head)?;
-            return if head < count { visit(0, count - head) } else { Ok(()) };
-        }
-        match u64::try_from(first) {
-            Ok(start) if start < self.capacity && count <= self.capacity - start => visit(start, count),
-            _ => Err(format!(
-                "{count} chunks from {name}[{first}] on; {name} has {}",
-                self.capacity
-            )),
+        let capacity = self.capacity_of(level);
+        let start = u64::try_from(first)
+            .ok()
+            .filter(|&start| start < capacity && count <= capacity - start)
+            .ok_or_else(|| {
+                let name = self.chunks.buffer.name();
+                format!("{count} chunks from {name}[{first}] on; {name} has {capacity}")
+            })?;
+        match self.chunks.views.get(level) {
+            None => visit(start, count),
+            Some(view) => view.for_each_range(view.origin.value(site), start, count, &mut |first, count| {
+                self.look(site, level + 1, first, count, visit)
+            }),
         }
     }
 }

@@ -103,7 +103,7 @@ impl Expr {
         }
     }
 
-    fn binary(op: Op, left: Self, right: Self) -> Self {
+    pub(super) fn binary(op: Op, left: Self, right: Self) -> Self {
         match (&left, &right) {
             (Self::Const(a), Self::Const(b)) if *b > 0 || !matches!(op, Op::Div | Op::Mod) => {
                 Self::Const(op.apply(*a, *b))
@@ -155,6 +155,13 @@ impl From<i64> for Expr {
 impl From<i32> for Expr {
     fn from(value: i32) -> Self {
         Self::Const(value.into())
+    }
+}
+
+impl Expr {
+    /// A count of chunks as a number.
+    pub(crate) fn from_count(count: u64) -> Self {
+        Self::Const(i64::try_from(count).expect("counts of ranks and chunks stay below 2^63"))
     }
 }
 

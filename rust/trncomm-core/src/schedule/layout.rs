@@ -19,7 +19,7 @@ pub struct Layout {
 impl Layout {
     /// A buffer of `size` bytes, made of elements of `element` bytes, in `chunks` chunks.
     pub fn new(size: Bytes, element: u64, chunks: u64) -> Result<Self, ScheduleError> {
-        if element == 0 || size.get() % element != 0 {
+        if element == 0 || !size.get().is_multiple_of(element) {
             return Err(ScheduleError::Shape(format!(
                 "a buffer of {} bytes doesn't hold a whole number of elements of {element} bytes",
                 size.get()
@@ -49,9 +49,10 @@ impl Layout {
         }
     }
 
-    /// The size of `count` chunks from `first` on.
+    /// The size of `count` chunks from `first` on; 2⁶⁴ − 1 bytes if it is more, which no run accepts.
     pub fn bytes(&self, first: u64, count: u64) -> Bytes {
-        Bytes::new((self.start(first + count) - self.start(first)) * self.element)
+        let elements = self.start(first.saturating_add(count)) - self.start(first);
+        Bytes::new(elements.saturating_mul(self.element))
     }
 
     /// The number of elements before chunk `index`.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Chunks, Combine, Instruction, Program, Roles, Schedule};
+use super::{Chunks, Combine, Dim, Expr, Instruction, Program, Roles, Schedule, View};
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,6 +105,33 @@ impl fmt::Display for Chunks {
             }
         }
         f.write_str(if self.wraps { " wrapping]" } else { "]" })?;
+        self.views.iter().try_for_each(|view| write!(f, " of ({view})"))?;
         self.more.iter().try_for_each(|part| write!(f, " and {part}"))
+    }
+}
+
+/// Prints `x0 + 3 by 8, 2 by 1 of 2 by 4`: from `x0` on three chunks 8 apart, and two next to each other from each of
+/// them, each of two chunks 4 apart.
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims = |dims: &[Dim]| {
+            let texts: Vec<String> = dims
+                .iter()
+                .map(|dim| format!("{} by {}", dim.count, dim.stride))
+                .collect();
+            if texts.is_empty() {
+                "1".to_owned()
+            } else {
+                texts.join(", ")
+            }
+        };
+        if self.origin != Expr::Const(0) {
+            write!(f, "{} + ", self.origin)?;
+        }
+        f.write_str(&dims(&self.grid))?;
+        if self.cell.is_empty() {
+            return Ok(());
+        }
+        write!(f, " of {}", dims(&self.cell))
     }
 }

@@ -58,6 +58,11 @@ impl Shape {
         &self.extents
     }
 
+    /// How far apart in number two ranks are that are neighbours along `axis`.
+    pub(super) fn stride(&self, axis: usize) -> u32 {
+        self.strides[axis]
+    }
+
     /// The coordinate of `rank` along `axis`.
     pub(super) fn coordinate(&self, rank: u32, axis: usize) -> u32 {
         if self.extents.len() == 1 {
@@ -136,6 +141,11 @@ impl Place {
     pub fn then_set(mut self, axis: usize, to: impl Into<Expr>) -> Self {
         self.0.push(Move::Set { axis, to: to.into() });
         self
+    }
+
+    /// The place that these moves lead to.
+    pub(super) fn from_moves(moves: Vec<Move>) -> Self {
+        Self(moves)
     }
 
     /// The moves, in order.

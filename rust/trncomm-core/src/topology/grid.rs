@@ -48,6 +48,12 @@ impl Axis {
         usize::from(self.has_up(coordinate)) + usize::from(self.has_down(coordinate))
     }
 
+    /// The port of a direction among those of this axis.
+    fn port(self, direction: Direction, coordinate: usize) -> usize {
+        let comes_second = direction == Direction::Down && self.has_down(coordinate) && self.has_up(coordinate);
+        usize::from(comes_second)
+    }
+
     /// The way from one coordinate to another: the short one, up where both are as long.
     fn direction(self, from: usize, to: usize) -> Direction {
         let goes_up = if self.wraps {
@@ -58,7 +64,7 @@ impl Axis {
         if goes_up { Direction::Up } else { Direction::Down }
     }
 
-    /// Whether the chip at a coordinate has a cable of its own to the next one up, if the lower end lays it.
+    /// Whether a cable leads from a coordinate to the next one up, counting each cable once.
     fn lays_cable(self, coordinate: usize) -> bool {
         coordinate + 1 < self.extent || (self.wraps && self.extent > 2)
     }
@@ -86,27 +92,23 @@ impl Grid {
         Self { axes }
     }
 
-    /// The port towards a rank: along the first axis in which it is elsewhere.
+    /// The port towards a rank: along the first axis on which it is elsewhere.
     pub(super) fn port(&self, at: usize, to: usize) -> usize {
-        let dimension = self
-            .axes
-            .iter()
-            .position(|axis| axis.coordinate(at) != axis.coordinate(to))
-            .expect("a route ends where all coordinates agree");
-        let axis = self.axes[dimension];
-        let direction = axis.direction(axis.coordinate(at), axis.coordinate(to));
-        self.port_along(dimension, direction, at)
+        let mut before = 0;
+        for axis in &self.axes {
+            let (coordinate, target) = (axis.coordinate(at), axis.coordinate(to));
+            if coordinate != target {
+                return before + axis.port(axis.direction(coordinate, target), coordinate);
+            }
+            before += axis.ports(coordinate);
+        }
+        unreachable!("a route ends where all coordinates agree")
     }
 
     fn port_along(&self, dimension: usize, direction: Direction, at: usize) -> usize {
-        let before: usize = self.axes[..dimension]
-            .iter()
-            .map(|axis| axis.ports(axis.coordinate(at)))
-            .sum();
-        let axis = self.axes[dimension];
-        let coordinate = axis.coordinate(at);
-        let comes_second = direction == Direction::Down && axis.has_down(coordinate) && axis.has_up(coordinate);
-        before + usize::from(comes_second)
+        let (axis, earlier) = (self.axes[dimension], &self.axes[..dimension]);
+        let before: usize = earlier.iter().map(|axis| axis.ports(axis.coordinate(at))).sum();
+        before + axis.port(direction, axis.coordinate(at))
     }
 
     fn ports(&self, rank: usize) -> usize {

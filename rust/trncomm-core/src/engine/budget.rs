@@ -1,0 +1,39 @@
+//! What keeps times and sizes within 64 bits.
+
+use crate::error::SimulationError;
+use crate::units::{Bytes, Time};
+
+/// The most that delays, or bytes, may add up to in one part of an engine.
+const LIMIT: u64 = 1 << 62;
+
+/// The sum of all delays and bytes so far.
+///
+/// INVARIANT: until a run ends some delay is running out at every moment, so no time in it is later than the sum of all
+/// its delays. A network model and the rank machine each keep theirs below 2⁶² ps, so no time reaches 2⁶³ ps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Budget {
+    delays: u64,
+    bytes: u64,
+}
+
+impl Budget {
+    /// Counts a delay that will run out once.
+    pub(super) fn delay(&mut self, span: Time) -> Result<(), SimulationError> {
+        let sum = self.delays.checked_add(span.picoseconds()).filter(|&sum| sum < LIMIT);
+        self.delays = sum.ok_or(SimulationError::TooLong {
+            what: "delays",
+            limit: "2^62 ps (53 days)",
+        })?;
+        Ok(())
+    }
+
+    /// Counts bytes that will be moved once.
+    pub(super) fn bytes(&mut self, bytes: Bytes) -> Result<(), SimulationError> {
+        let sum = self.bytes.checked_add(bytes.get()).filter(|&sum| sum < LIMIT);
+        self.bytes = sum.ok_or(SimulationError::TooLong {
+            what: "bytes",
+            limit: "2^62 (4 EiB)",
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! The network models by name, and a run of a schedule on one of them.
+
+use std::fmt;
+
+use super::loggp::LogGp;
+use super::machine::{Control, Outcome, Progress, run};
+use super::memory::Untracked;
+use super::packet::Packet;
+use crate::error::SimulationError;
+use crate::schedule::{Code, Layout, Schedule};
+use crate::topology::Topology;
+use crate::units::Bytes;
+
+/// A network model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Model {
+    /// Only a rank's own ports contend. See [`LogGp`].
+    LogGp,
+    /// Packets contend for links. See [`Packet`].
+    Packet,
+}
+
+impl Model {
+    /// Every model, from the quickest to the closest.
+    pub const ALL: [Self; 2] = [Self::LogGp, Self::Packet];
+
+    /// The name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LogGp => "loggp",
+            Self::Packet => "packet",
+        }
+    }
+
+    /// The model of that name.
+    pub fn from_name(name: &str) -> Result<Self, SimulationError> {
+        Self::ALL
+            .into_iter()
+            .find(|model| model.name() == name)
+            .ok_or_else(|| SimulationError::Option {
+                option: "model",
+                expected: format!("one of {}", Self::ALL.map(Self::name).join(", ")),
+                value: format!("{name:?}"),
+            })
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Runs `schedule` on `topology`, rank r on chip r, with a buffer of `size` bytes made of elements of `element` bytes.
+pub fn simulate(
+    topology: &Topology,
+    schedule: &Schedule,
+    size: Bytes,
+    element: u64,
+    model: Model,
+    control: &mut dyn FnMut(Progress) -> Control,
+) -> Result<Outcome<Untracked>, SimulationError> {
+    if schedule.ranks() > topology.ranks() {
+        return Err(SimulationError::Ranks {
+            schedule: schedule.ranks(),
+            topology: topology.ranks(),
+        });
+    }
+    let layout = Layout::new(size, element, schedule.chunks())?;
+    let code = Code::new(schedule, layout)?;
+    let endpoint = topology.endpoint();
+    match model {
+        Model::LogGp => run(&code, endpoint, LogGp::new(topology), Untracked, control),
+        Model::Packet => run(&code, endpoint, Packet::new(topology)?, Untracked, control),
+    }
+}
