@@ -3,11 +3,19 @@
 //! To add one: write its file with a `pub(super) const` of type [`Algorithm`], and name it in [`ALL`].
 
 mod bidirectional_ring;
+mod binary_tree;
+mod bine;
 mod binomial;
 mod blueconnect;
+mod bruck;
+mod bruck_all_to_all;
 mod bucket;
+mod chain;
+mod circulant;
 mod direct;
 mod groups;
+mod dissemination;
+mod double_binary_tree;
 mod hamiltonian;
 mod hierarchical;
 mod hierarchical_all_to_all;
@@ -15,17 +23,26 @@ mod k_nomial;
 mod kangaring;
 mod levels;
 mod mesh;
+mod linear;
 mod multi_ring;
+mod neighbor_exchange;
 mod one_shot;
 mod pairwise;
 mod parameter;
+mod pat;
 mod phases;
+mod pipeline;
 mod rail_aligned;
 mod rdh;
 mod recursive;
+mod recursive_all_reduce;
 mod recursive_multiplying;
 mod ring;
 mod swing_torus;
+mod scatter_all_gather;
+mod shift;
+mod swing;
+mod tree;
 
 pub use parameter::{Kind, Parameter, Value};
 
@@ -47,7 +64,21 @@ pub const ALL: &[&Algorithm] = &[
     &direct::DIRECT,
     &one_shot::ONE_SHOT,
     &pairwise::PAIRWISE,
+    &pairwise::PAIRWISE_XOR,
     &binomial::BINOMIAL,
+    &bruck::BRUCK,
+    &circulant::CIRCULANT,
+    &pat::PAT,
+    &swing::SWING,
+    &bine::BINE,
+    &neighbor_exchange::NEIGHBOR_EXCHANGE,
+    &linear::LINEAR,
+    &chain::CHAIN,
+    &binary_tree::BINARY_TREE,
+    &double_binary_tree::DOUBLE_BINARY_TREE,
+    &scatter_all_gather::SCATTER_ALL_GATHER,
+    &dissemination::DISSEMINATION,
+    &shift::SHIFT,
     &hierarchical::HIERARCHICAL,
     &blueconnect::BLUECONNECT,
     &k_nomial::K_NOMIAL,

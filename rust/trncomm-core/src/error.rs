@@ -236,6 +236,14 @@ pub enum ScheduleError {
         /// Which of its instructions posted it.
         posted: u64,
     },
+    /// A barrier that a rank can leave before all have arrived.
+    #[error("rank {rank} can leave the barrier without having heard of {}", ranks_text(unheard))]
+    Unsynchronized {
+        /// The rank.
+        rank: u32,
+        /// The ranks that may not have arrived.
+        unheard: Vec<u32>,
+    },
     /// A schedule too large for the proof asked for.
     #[error("too large to prove by running it whole: {what} {count}, at most {limit}")]
     TooLarge {

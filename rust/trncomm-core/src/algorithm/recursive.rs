@@ -8,7 +8,7 @@
 //! Halving (reduce-scatter): for d = p/2, p/4, …, 1, x exchanges with x xor d; each sends the blocks of the other's
 //! half and reduces those of its own. Doubling (all-gather) is the same backwards. All-reduce is one after the other.
 
-use super::{Algorithm, Parameter, Request};
+use super::{Algorithm, Parameter, Request, recursive_all_reduce};
 use crate::collective::Collective;
 use crate::error::AlgorithmError;
 use crate::schedule::{Buffer, Chunks, Expr, Instruction, Place, Program, Schedule};
@@ -38,12 +38,15 @@ pub(super) const HALVING: Algorithm = Algorithm {
 
 pub(super) const DOUBLING: Algorithm = Algorithm {
     name: "recursive_doubling",
-    summary: "exchanges of one block, two, four, …: log2 N steps with the ring's bytes",
+    summary: "exchanges with ranks 1, 2, 4, … away: log2 N steps; all_reduce sends the whole buffer in each",
     source: SOURCE,
-    collectives: &[Collective::AllGather],
+    collectives: &[Collective::AllReduce, Collective::AllGather],
     ranks: "any; two more steps where N is not a power of two",
     parameters: NONE,
-    build: |request| build(&DOUBLING, request),
+    build: |request| match request.collective() {
+        Collective::AllReduce => recursive_all_reduce::build(request),
+        _ => build(&DOUBLING, request),
+    },
 };
 
 /// The halves of the algorithm that a collective needs.
@@ -58,11 +61,7 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
         halving: request.collective().reduces(),
         doubling: request.collective() != Collective::ReduceScatter,
     };
-    let fold = Fold {
-        active: 1 << ranks.ilog2(),
-        extra: ranks - (1 << ranks.ilog2()),
-        ranks,
-    };
+    let fold = Fold::new(ranks);
     let program_of = |rank: u32| {
         Program::single(if (rank as usize) >= 2 * fold.extra {
             fold.exchanges(&parts, &(Expr::rank() - fold.extra))
@@ -83,13 +82,24 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
 }
 
 /// How N ranks fold onto a power of two.
-struct Fold {
-    active: usize,
-    extra: usize,
+pub(super) struct Fold {
+    /// The power of two.
+    pub(super) active: usize,
+    /// The number of pairs.
+    pub(super) extra: usize,
     ranks: usize,
 }
 
 impl Fold {
+    pub(super) fn new(ranks: usize) -> Self {
+        let active = 1 << ranks.ilog2();
+        Self {
+            active,
+            extra: ranks - active,
+            ranks,
+        }
+    }
+
     /// The blocks of the active ranks from `x` to `x + width`.
     fn blocks(&self, x: &Expr, width: usize) -> Chunks {
         let start = |x: Expr| x.clone() + x.min(self.extra);
@@ -117,7 +127,7 @@ impl Fold {
     }
 
     /// The active rank whose number differs from `x` in one bit.
-    fn across(&self, x: &Expr, distance: usize) -> Place {
+    pub(super) fn across(&self, x: &Expr, distance: usize) -> Place {
         if self.extra == 0 {
             return Place::xor(0, distance);
         }
