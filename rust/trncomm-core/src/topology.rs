@@ -7,6 +7,7 @@ mod adjacency;
 mod custom;
 mod endpoint;
 mod fabric;
+mod family;
 mod ports;
 mod routing;
 mod wiring;
@@ -21,6 +22,7 @@ mod ultraserver;
 pub use custom::LinkInput;
 pub use endpoint::{Endpoint, PacketFormat, Touches};
 pub use fabric::{Arbitration, Fabric, Forwarding, Policy, Queueing};
+pub use family::Family;
 
 use crate::ids::{LinkId, NodeId};
 use crate::units::{Bandwidth, Time};
@@ -43,7 +45,8 @@ pub struct LinkSpec {
 /// node and one port of another; nodes number their ports from 0, group by group.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    name: &'static str,
+    name: String,
+    family: Family,
     shape: Vec<usize>,
     ranks: usize,
     sources: Vec<NodeId>,
@@ -65,9 +68,14 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// The name of the shape: `ring`, `mesh`, `torus`, `fully_connected`, `switch`, `leaf_spine`, `ultraserver`, `custom`.
+    /// What to call it in reports: that of its family, unless set.
     pub fn name(&self) -> &str {
-        self.name
+        &self.name
+    }
+
+    /// The shape that it was built as.
+    pub fn family(&self) -> Family {
+        self.family
     }
 
     /// The number of chips.
@@ -204,6 +212,12 @@ impl Topology {
     /// How nodes hold, order and steer packets; see [`Fabric`] for what they do unless set.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
+    }
+
+    /// The same topology by another name.
+    #[must_use]
+    pub fn with_name(self, name: String) -> Self {
+        Self { name, ..self }
     }
 
     /// The same topology with other endpoint costs.

@@ -7,7 +7,7 @@ use super::demand::Demand;
 use super::{Bound, BoundKind, clamp};
 use crate::collective::Collective;
 use crate::ids::{LinkId, NodeId};
-use crate::topology::Topology;
+use crate::topology::{Family, Topology};
 
 /// The most links and nodes that all searches of one bound look at together.
 const MOST_WORK: usize = 1 << 23;
@@ -85,10 +85,15 @@ impl Nearest {
 ///
 /// INVARIANT: every link of a named shape has the rate and latency that the shape gives to its tier.
 pub(super) fn chips_are_alike(topology: &Topology) -> bool {
-    match topology.name() {
-        "ring" | "torus" | "fully_connected" | "switch" | "leaf_spine" | "ultraserver" => true,
+    match topology.family() {
+        Family::Ring
+        | Family::Torus
+        | Family::FullyConnected
+        | Family::Switch
+        | Family::LeafSpine
+        | Family::UltraServer => true,
         // A mesh has corners; a list of links may be anything.
-        _ => false,
+        Family::Mesh | Family::Custom => false,
     }
 }
 

@@ -5,7 +5,7 @@ use super::latency::Nearest;
 use super::{Bound, BoundKind, clamp, serialization};
 use crate::collective::Collective;
 use crate::ids::{LinkId, NodeId};
-use crate::topology::Topology;
+use crate::topology::{Family, Topology};
 
 /// Up to so many tiers, every set of tiers is cut.
 const MOST_TIERS_FOR_ALL_SETS: usize = 6;
@@ -87,7 +87,7 @@ impl Partition {
             .into_iter()
             .map(|tiers| Self::without(topology, &tiers))
             .collect();
-        if matches!(topology.name(), "ring" | "mesh" | "torus") {
+        if matches!(topology.family(), Family::Ring | Family::Mesh | Family::Torus) {
             // Up to extent 3 a half is a slab, which the dimension's tier gave already.
             let long = topology.shape().iter().enumerate().filter(|(_, extent)| **extent > 3);
             partitions.extend(long.map(|(dimension, _)| Self::halves(topology, dimension)));

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::ports::Group;
 use super::routing::Routing;
 use super::wiring::{End, MOST_TIERS, Size, Wiring, at_least_one, at_most, node_count};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 use crate::ids::{LinkId, NodeId, RankId};
 use crate::units::{Bandwidth, Time};
@@ -185,7 +185,7 @@ impl Topology {
             nodes,
             next: Vec::new(),
         };
-        let mut topology = wiring.finish("custom", vec![ranks], Routing::Table(empty));
+        let mut topology = wiring.finish(Family::Custom, vec![ranks], Routing::Table(empty));
         topology.routing = Routing::Table(RouteTable::new(&topology)?);
         Ok(topology)
     }

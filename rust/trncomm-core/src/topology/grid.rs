@@ -3,7 +3,7 @@
 use super::ports::Group;
 use super::routing::Routing;
 use super::wiring::{End, Size, Wiring, at_least_one, node_count, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 /// A grid of more dimensions with two or more chips each would have more nodes than ids.
@@ -123,7 +123,7 @@ impl Topology {
     /// short way; where both ways are as long they go up, from r to r + 1.
     pub fn ring(ranks: usize, spec: LinkSpec) -> Result<Self, TopologyError> {
         at_least_one("ranks", ranks)?;
-        build("ring", &[ranks], true, &[spec], |_| "link".to_owned())
+        build(Family::Ring, &[ranks], &[spec], |_| "link".to_owned())
     }
 
     /// Chips on a grid without wrap-around, with a link each way between neighbours.
@@ -131,7 +131,7 @@ impl Topology {
     /// Shape `dimensions`, the last one counting fastest; a tier for each, `x`, `y`, `z`, `dim3` and so on. `specs`
     /// holds one entry for all dimensions or one for each. Routes correct the first dimension first.
     pub fn mesh(dimensions: &[usize], specs: &[LinkSpec]) -> Result<Self, TopologyError> {
-        build("mesh", dimensions, false, specs, axis_label)
+        build(Family::Mesh, dimensions, specs, axis_label)
     }
 
     /// Chips on a grid that wraps around in every dimension, with a link each way between neighbours.
@@ -139,7 +139,7 @@ impl Topology {
     /// As [`Self::mesh`], with every line closed as [`Self::ring`] closes it: extent 2 has one link each way, extent 1 none,
     /// and routes go the short way in each dimension, up where both ways are as long.
     pub fn torus(dimensions: &[usize], specs: &[LinkSpec]) -> Result<Self, TopologyError> {
-        build("torus", dimensions, true, specs, axis_label)
+        build(Family::Torus, dimensions, specs, axis_label)
     }
 }
 
@@ -153,15 +153,14 @@ fn axis_label(dimension: usize) -> String {
 }
 
 fn build(
-    name: &'static str,
+    family: Family,
     extents: &[usize],
-    wraps: bool,
     specs: &[LinkSpec],
     label: impl Fn(usize) -> String,
 ) -> Result<Topology, TopologyError> {
     check_arguments(extents, specs)?;
     let ranks = node_count(product(extents))?;
-    let grid = Grid::new(extents, wraps);
+    let grid = Grid::new(extents, family != Family::Mesh);
     let cables: usize = grid.axes.iter().map(|axis| ranks / axis.extent * axis.cables()).sum();
     let mut wiring = Wiring::new(&Size {
         nodes: ranks as u128,
@@ -196,7 +195,7 @@ fn build(
             }
         }
     }
-    Ok(wiring.finish(name, extents.to_vec(), Routing::Grid(grid)))
+    Ok(wiring.finish(family, extents.to_vec(), Routing::Grid(grid)))
 }
 
 fn check_arguments(extents: &[usize], specs: &[LinkSpec]) -> Result<(), TopologyError> {

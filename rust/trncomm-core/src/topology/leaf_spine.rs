@@ -3,7 +3,7 @@
 use super::ports::Group;
 use super::routing::Routing;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +95,10 @@ impl Topology {
                 wiring.add_cable(lower, upper, up, spine_tier);
             }
         }
-        Ok(wiring.finish("leaf_spine", vec![leaves, ranks_per_leaf], Routing::LeafSpine(clos)))
+        Ok(wiring.finish(
+            Family::LeafSpine,
+            vec![leaves, ranks_per_leaf],
+            Routing::LeafSpine(clos),
+        ))
     }
 }

@@ -3,7 +3,7 @@
 use super::ports::Group;
 use super::routing::Routing;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,6 @@ impl Topology {
                 wiring.add_cable(chip, switch, spec, tier);
             }
         }
-        Ok(wiring.finish("switch", vec![ranks], Routing::Switch(Switch { ranks, planes })))
+        Ok(wiring.finish(Family::Switch, vec![ranks], Routing::Switch(Switch { ranks, planes })))
     }
 }

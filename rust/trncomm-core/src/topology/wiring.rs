@@ -3,7 +3,7 @@
 use super::adjacency::Adjacency;
 use super::ports::{Group, Layout};
 use super::routing::Routing;
-use super::{Endpoint, Fabric, LinkSpec, PacketFormat, Topology};
+use super::{Endpoint, Fabric, Family, LinkSpec, PacketFormat, Topology};
 use crate::error::TopologyError;
 use crate::ids::NodeId;
 use crate::units::{Bandwidth, Time};
@@ -108,10 +108,11 @@ impl Wiring {
     }
 
     /// The topology; its ranks are the product of `shape`.
-    pub(super) fn finish(self, name: &'static str, shape: Vec<usize>, routing: Routing) -> Topology {
+    pub(super) fn finish(self, family: Family, shape: Vec<usize>, routing: Routing) -> Topology {
         let nodes = self.node_layouts.len();
         Topology {
-            name,
+            name: family.name().to_owned(),
+            family,
             ranks: shape.iter().product(),
             shape,
             out_links: Adjacency::new(nodes, &self.sources, &self.output_ports),
