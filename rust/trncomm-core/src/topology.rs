@@ -5,11 +5,14 @@
 
 mod adjacency;
 mod custom;
+mod detours;
 mod endpoint;
 mod fabric;
 mod family;
+mod fault;
 mod ports;
 mod routing;
+mod table;
 mod wiring;
 
 // Named shapes, one file each; a ring is a torus of one dimension.
@@ -23,10 +26,12 @@ pub use custom::LinkInput;
 pub use endpoint::{Endpoint, PacketFormat, Touches};
 pub use fabric::{Arbitration, Fabric, Forwarding, Policy, Queueing};
 pub use family::Family;
+pub use fault::Fault;
 
 use crate::ids::{LinkId, NodeId};
 use crate::units::{Bandwidth, Time};
 use adjacency::Adjacency;
+use fault::Damage;
 use ports::Layout;
 use routing::Routing;
 
@@ -62,6 +67,7 @@ pub struct Topology {
     out_links: Adjacency,
     in_links: Adjacency,
     routing: Routing,
+    damage: Damage,
     endpoint: Endpoint,
     packet_format: PacketFormat,
     fabric: Fabric,

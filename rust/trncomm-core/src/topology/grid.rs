@@ -1,7 +1,7 @@
 //! Chips on a grid: ring, mesh and torus, in any number of dimensions.
 
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, node_count, product};
 use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
@@ -66,7 +66,11 @@ impl Axis {
 
     /// Whether a cable leads from a coordinate to the next one up, counting each cable once.
     fn lays_cable(self, coordinate: usize) -> bool {
-        coordinate + 1 < self.extent || (self.wraps && self.extent > 2)
+        coordinate + 1 < self.extent || self.closes_circle()
+    }
+
+    fn closes_circle(self) -> bool {
+        self.wraps && self.extent > 2
     }
 
     /// The cables of one line of chips.
@@ -103,6 +107,17 @@ impl Grid {
             before += axis.ports(coordinate);
         }
         unreachable!("a route ends where all coordinates agree")
+    }
+
+    /// Whether a line is long enough to close a circle of links in one direction.
+    pub(super) fn has_circles(&self) -> bool {
+        self.axes.iter().any(|axis| axis.closes_circle())
+    }
+
+    /// Whether the link between two neighbours along a dimension joins the ends of a circle.
+    pub(super) fn crosses_dateline(&self, dimension: usize, from: usize, to: usize) -> bool {
+        let axis = self.axes[dimension];
+        axis.closes_circle() && axis.coordinate(from).abs_diff(axis.coordinate(to)) > 1
     }
 
     fn port_along(&self, dimension: usize, direction: Direction, at: usize) -> usize {
@@ -195,7 +210,7 @@ fn build(
             }
         }
     }
-    Ok(wiring.finish(family, extents.to_vec(), Routing::Grid(grid)))
+    Ok(wiring.finish(family, extents.to_vec(), Formula::Grid(grid)))
 }
 
 fn check_arguments(extents: &[usize], specs: &[LinkSpec]) -> Result<(), TopologyError> {

@@ -1,7 +1,7 @@
 //! The Trn3 UltraServer: servers of chips under a switch each, racks of servers under another, racks joined chip by chip.
 
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
 use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
@@ -127,7 +127,7 @@ impl Topology {
         Ok(wiring.finish(
             Family::UltraServer,
             vec![racks, servers, chips],
-            Routing::UltraServer(shape),
+            Formula::UltraServer(shape),
         ))
     }
 }

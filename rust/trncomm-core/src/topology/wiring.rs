@@ -1,6 +1,7 @@
 //! A topology under construction: sizes are checked first, then nodes and cables are added.
 
 use super::adjacency::Adjacency;
+use super::fault::Damage;
 use super::ports::{Group, Layout};
 use super::routing::Routing;
 use super::{Endpoint, Fabric, Family, LinkSpec, PacketFormat, Topology};
@@ -108,7 +109,7 @@ impl Wiring {
     }
 
     /// The topology; its ranks are the product of `shape`.
-    pub(super) fn finish(self, family: Family, shape: Vec<usize>, routing: Routing) -> Topology {
+    pub(super) fn finish(self, family: Family, shape: Vec<usize>, routing: impl Into<Routing>) -> Topology {
         let nodes = self.node_layouts.len();
         Topology {
             name: family.name().to_owned(),
@@ -127,7 +128,8 @@ impl Wiring {
             tiers: self.tiers,
             layouts: self.layouts,
             node_layouts: self.node_layouts,
-            routing,
+            routing: routing.into(),
+            damage: Damage::default(),
             endpoint: Endpoint::free(),
             packet_format: PacketFormat::default(),
             fabric: Fabric::default(),
