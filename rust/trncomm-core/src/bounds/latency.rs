@@ -40,7 +40,7 @@ pub(super) fn distances(
             Way::Along => topology.out_links(node),
             Way::Against => topology.in_links(node),
         };
-        for &link in links {
+        for &link in links.iter().filter(|&&link| topology.is_up(link)) {
             let next = match way {
                 Way::Along => topology.destination(link),
                 Way::Against => topology.source(link),
@@ -81,11 +81,11 @@ impl Nearest {
     }
 }
 
-/// Whether some symmetry of the topology takes any chip to any other.
+/// Whether some symmetry of the topology takes any chip to any other. Faults are taken to break it.
 ///
-/// INVARIANT: every link of a named shape has the rate and latency that the shape gives to its tier.
+/// INVARIANT: without faults every link of a named shape has the rate and latency that the shape gives to its tier.
 pub(super) fn chips_are_alike(topology: &Topology) -> bool {
-    match topology.family() {
+    let is_regular = match topology.family() {
         Family::Ring
         | Family::Torus
         | Family::FullyConnected
@@ -94,7 +94,8 @@ pub(super) fn chips_are_alike(topology: &Topology) -> bool {
         | Family::UltraServer => true,
         // A mesh has corners; a list of links may be anything.
         Family::Mesh | Family::Custom => false,
-    }
+    };
+    is_regular && topology.faults().is_empty()
 }
 
 /// The number of searches over a topology that fit the time that a bound may take.

@@ -28,8 +28,10 @@ pub(super) struct Crossing {
 
 impl Crossing {
     pub(super) fn add(&mut self, topology: &Topology, nearest: &Nearest, link: LinkId) {
-        // A link that lies on no path between chips carries nothing.
-        if let Some(latency) = nearest.through(topology, link) {
+        // A link that is down or lies on no path between chips carries nothing.
+        if topology.is_up(link)
+            && let Some(latency) = nearest.through(topology, link)
+        {
             self.links += 1;
             self.rate += u128::from(topology.bandwidth(link).bytes_per_second());
             self.latency = Some(self.latency.map_or(latency, |least| least.min(latency)));
