@@ -7,6 +7,7 @@ mod check;
 mod code;
 mod compose;
 mod expr;
+mod footprint;
 mod layout;
 mod listing;
 mod program;

@@ -10,6 +10,13 @@
 //! Packets reach the end of a link in the order in which it serves them, so only the first of those that it will
 //! deliver has an event in the queue: at most two events are pending for each link, however much is posted at once.
 
+mod gauges;
+mod stall;
+mod switched;
+mod waiting;
+
+pub use switched::Switched;
+
 use std::collections::VecDeque;
 
 use super::budget::Budget;
@@ -68,17 +75,27 @@ impl Port {
     }
 }
 
-/// How long a message's packets occupy a link.
-fn span_of(port: &Port, packets: u64, last: Bytes) -> Result<Time, SimulationError> {
-    let rest = port.bandwidth.checked_serialization(last)?;
-    let whole = port
-        .full
-        .checked_mul(packets - 1)
-        .and_then(|full| full.checked_add(rest));
+/// How many packets a message of `bytes` has, and the size of the last one on the wire.
+fn cut(format: PacketFormat, bytes: Bytes) -> (u64, Bytes) {
+    let payload = format.payload().get();
+    let packets = bytes.get().div_ceil(payload).max(1);
+    (
+        packets,
+        Bytes::new(bytes.get() - (packets - 1) * payload) + format.header(),
+    )
+}
+
+/// How long a message's packets occupy a resource: full ones, and a last one.
+fn whole_span(full: Time, packets: u64, last: Time) -> Result<Time, SimulationError> {
+    let whole = full.checked_mul(packets - 1).and_then(|full| full.checked_add(last));
     whole.ok_or(SimulationError::TooLong {
         what: "delays",
         limit: "2^64 ps",
     })
+}
+
+fn span_of(port: &Port, packets: u64, last: Bytes) -> Result<Time, SimulationError> {
+    whole_span(port.full, packets, port.bandwidth.checked_serialization(last)?)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -363,10 +380,8 @@ impl<Q: Queue> Network for Packet<'_, Q> {
                 value: self.path.len().to_string(),
             });
         }
-        let payload = self.format.payload().get();
-        let packets = bytes.get().div_ceil(payload).max(1);
+        let (packets, last) = cut(self.format, bytes);
         let header = self.format.header();
-        let last = Bytes::new(bytes.get() - (packets - 1) * payload) + header;
         let wire = packets.saturating_mul(header.get()).saturating_add(bytes.get());
         for &link in &self.path {
             let port = &self.ports[link.index()];
@@ -468,6 +483,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             link_busy: self.link_busy.clone(),
             packet_hops: self.crossings,
             events: self.events,
+            ..Traffic::default()
         }
     }
 }

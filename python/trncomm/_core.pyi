@@ -1,0 +1,209 @@
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "AlgorithmInfo",
+    "Proof",
+    "Result",
+    "Schedule",
+    "Topology",
+    "algorithms",
+    "build",
+    "build_profile",
+    "parse_bandwidth",
+    "parse_duration",
+    "parse_size",
+    "run",
+    "verify",
+]
+
+def build_profile() -> Literal["release", "debug"]: ...
+def parse_size(text: int | str) -> int: ...
+def parse_bandwidth(text: int | str) -> int: ...
+def parse_duration(text: int | str) -> int: ...
+
+@final
+class Topology:
+    @staticmethod
+    def ring(ranks: int, *, bandwidth: int | str, latency: int | str) -> Topology: ...
+    @staticmethod
+    def mesh(
+        shape: Sequence[int],
+        *,
+        bandwidth: int | str | Sequence[int | str],
+        latency: int | str | Sequence[int | str],
+    ) -> Topology: ...
+    @staticmethod
+    def torus(
+        shape: Sequence[int],
+        *,
+        bandwidth: int | str | Sequence[int | str],
+        latency: int | str | Sequence[int | str],
+    ) -> Topology: ...
+    @staticmethod
+    def fully_connected(ranks: int, *, bandwidth: int | str, latency: int | str) -> Topology: ...
+    @staticmethod
+    def switch(ranks: int, *, planes: int = 1, bandwidth: int | str, latency: int | str) -> Topology: ...
+    @staticmethod
+    def leaf_spine(
+        leaves: int,
+        ranks_per_leaf: int,
+        spines: int,
+        *,
+        bandwidth: int | str,
+        latency: int | str,
+        uplink_bandwidth: int | str | None = None,
+        uplink_latency: int | str | None = None,
+    ) -> Topology: ...
+    @staticmethod
+    def ultraserver(
+        racks: int,
+        servers: int,
+        chips: int,
+        *,
+        server_bandwidth: int | str,
+        server_latency: int | str,
+        rack_bandwidth: int | str,
+        rack_latency: int | str,
+        between_bandwidth: int | str,
+        between_latency: int | str,
+    ) -> Topology: ...
+    @staticmethod
+    def from_links(
+        ranks: int,
+        links: Sequence[tuple[int, int, int | str, int | str] | tuple[int, int, int | str, int | str, str]],
+        *,
+        switches: int = 0,
+    ) -> Topology: ...
+    def with_endpoint(
+        self,
+        *,
+        launch: int | str = 0,
+        completion: int | str = 0,
+        reduction_bandwidth: int | str | None = None,
+        copy_bandwidth: int | str | None = None,
+    ) -> Topology: ...
+    def with_packets(self, *, payload: int | str, header: int | str) -> Topology: ...
+    def with_name(self, name: str) -> Topology: ...
+    def route(self, source: int, destination: int) -> list[int]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def links(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def tiers(self) -> tuple[str, ...]: ...
+    @property
+    def link_source(self) -> NDArray[np.uint32]: ...
+    @property
+    def link_destination(self) -> NDArray[np.uint32]: ...
+    @property
+    def link_bandwidth(self) -> NDArray[np.uint64]: ...
+    @property
+    def link_latency_ps(self) -> NDArray[np.uint64]: ...
+    @property
+    def link_tier(self) -> NDArray[np.uint8]: ...
+
+@final
+class Schedule:
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def collective(self) -> str: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
+@final
+class AlgorithmInfo:
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def ranks(self) -> str: ...
+    @property
+    def parameters(self) -> dict[str, str]: ...
+
+@final
+class Proof:
+    @property
+    def messages(self) -> int: ...
+    @property
+    def chunks_checked(self) -> int: ...
+    @property
+    def method(self) -> Literal["exact", "fingerprint"]: ...
+    @property
+    def miss_probability(self) -> float: ...
+
+@final
+class Result:
+    @property
+    def collective(self) -> str: ...
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def model(self) -> Literal["loggp", "packet"]: ...
+    @property
+    def topology_name(self) -> str: ...
+    @property
+    def ranks(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+    @property
+    def time_ps(self) -> int: ...
+    @property
+    def algbw(self) -> float: ...
+    @property
+    def busbw(self) -> float: ...
+    @property
+    def wire_efficiency(self) -> float: ...
+    @property
+    def busiest_link(self) -> int | None: ...
+    @property
+    def finish_ps(self) -> NDArray[np.uint64]: ...
+    @property
+    def sent_bytes(self) -> NDArray[np.uint64]: ...
+    @property
+    def link_bytes(self) -> NDArray[np.uint64]: ...
+    @property
+    def link_busy_ps(self) -> NDArray[np.uint64]: ...
+    @property
+    def events(self) -> int: ...
+    @property
+    def messages(self) -> int: ...
+    @property
+    def packet_hops(self) -> int: ...
+
+def algorithms(collective: str) -> list[AlgorithmInfo]: ...
+def build(
+    topology: Topology,
+    collective: str,
+    algorithm: str,
+    *,
+    root: int = 0,
+    parameters: Mapping[str, int] | None = None,
+) -> Schedule: ...
+def verify(schedule: Schedule) -> Proof: ...
+def run(
+    topology: Topology,
+    schedule: Schedule,
+    size: int | str,
+    *,
+    itemsize: int = 1,
+    model: Literal["loggp", "packet"] = "packet",
+    progress: Callable[[float, int], None] | None = None,
+) -> Result: ...
