@@ -3,6 +3,7 @@
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
 mod budget;
+mod flow;
 mod instant;
 mod lanes;
 mod loggp;
@@ -13,6 +14,7 @@ mod network;
 mod packet;
 mod queue;
 
+pub use flow::{Flow, FlowOptions};
 pub use instant::Instant;
 pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};

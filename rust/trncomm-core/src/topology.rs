@@ -6,6 +6,7 @@
 mod adjacency;
 mod custom;
 mod endpoint;
+mod fabric;
 mod ports;
 mod routing;
 mod wiring;
@@ -18,7 +19,8 @@ mod switch;
 mod ultraserver;
 
 pub use custom::LinkInput;
-pub use endpoint::{Endpoint, PacketFormat};
+pub use endpoint::{Endpoint, PacketFormat, Touches};
+pub use fabric::{Arbitration, Fabric, Forwarding, Policy, Queueing};
 
 use crate::error::TopologyError;
 use crate::ids::{LinkId, NodeId, RankId};
@@ -60,6 +62,7 @@ pub struct Topology {
     routing: Routing,
     endpoint: Endpoint,
     packet_format: PacketFormat,
+    fabric: Fabric,
 }
 
 impl Topology {
@@ -242,6 +245,11 @@ impl Topology {
         self.packet_format
     }
 
+    /// How nodes hold, order and steer packets; see [`Fabric`] for what they do unless set.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
     /// The same topology with other endpoint costs.
     #[must_use]
     pub fn with_endpoint(self, endpoint: Endpoint) -> Self {
@@ -252,6 +260,12 @@ impl Topology {
     #[must_use]
     pub fn with_packet_format(self, packet_format: PacketFormat) -> Self {
         Self { packet_format, ..self }
+    }
+
+    /// The same topology whose nodes hold, order and steer packets in another way.
+    #[must_use]
+    pub fn with_fabric(self, fabric: Fabric) -> Self {
+        Self { fabric, ..self }
     }
 
     fn layout(&self, node: NodeId) -> &Layout {

@@ -3,7 +3,7 @@
 use super::adjacency::Adjacency;
 use super::ports::{Group, Layout};
 use super::routing::Routing;
-use super::{Endpoint, LinkSpec, PacketFormat, Topology};
+use super::{Endpoint, Fabric, LinkSpec, PacketFormat, Topology};
 use crate::error::TopologyError;
 use crate::ids::NodeId;
 use crate::units::{Bandwidth, Time};
@@ -129,6 +129,7 @@ impl Wiring {
             routing,
             endpoint: Endpoint::free(),
             packet_format: PacketFormat::default(),
+            fabric: Fabric::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Topologies: every route is a path, every refusal names its value, ties respect rotations.
 
+mod endpoint;
 mod refusals;
 mod routes;
 mod ties;
