@@ -156,7 +156,7 @@ class Result:
     @property
     def algorithm(self) -> str: ...
     @property
-    def model(self) -> Literal["loggp", "packet"]: ...
+    def model(self) -> Literal["loggp", "flow", "packet"]: ...
     @property
     def topology_name(self) -> str: ...
     @property
@@ -210,6 +210,6 @@ def run(
     size: int | str,
     *,
     itemsize: int = 1,
-    model: Literal["loggp", "packet"] = "packet",
+    model: Literal["loggp", "flow", "packet"] = "packet",
     progress: Callable[[float, int], None] | None = None,
 ) -> Result: ...

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Model", "Parameter", "Progress", "simulate"]
 
-Model: TypeAlias = Literal["loggp", "packet"]
-"""What contends: a rank's own ports alone ("loggp"), or every link on the way ("packet")."""
+Model: TypeAlias = Literal["loggp", "flow", "packet"]
+"""What contends: a rank's own ports alone ("loggp"); or every link on the way, shared like a fluid ("flow") or packet
+by packet ("packet")."""
 
 Parameter: TypeAlias = "int | str | Sequence[int]"
 """What an algorithm can be told: a number, a name, or numbers in a row."""

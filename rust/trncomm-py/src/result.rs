@@ -123,7 +123,8 @@ impl RunResult {
 ///     schedule: What the ranks do.
 ///     size: The larger of a rank's input and output, in bytes or as text ("64MiB").
 ///     itemsize: Bytes an element; chunks differ by at most one element.
-///     model: "loggp", where only a rank's own ports contend, or "packet", where packets contend for links.
+///     model: "loggp", where only a rank's own ports contend; "flow", where messages share links like fluids; or
+///         "packet", where packets contend for links.
 ///     progress: Called a few times a second with the share done and the simulated time in picoseconds.
 ///
 /// Raises:
