@@ -117,21 +117,21 @@ def test_a_failure_that_isnt_the_users_has_code_1(monkeypatch: pytest.MonkeyPatc
     assert capsys.readouterr().err == "trncomm: rank 3 lacks rank 1\n"
 
 
-def test_interrupted_it_prints_what_is_done(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_interrupted_it_prints_the_sizes_that_are_done(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     run, calls = _core.run, 0
 
     def interrupted_run(*arguments: object, **keywords: object) -> tc.Result:
         nonlocal calls
         calls += 1
-        if calls == 3:
+        if calls == 4:
             raise KeyboardInterrupt
         return run(*arguments, **keywords)  # type: ignore[arg-type]
 
     monkeypatch.setattr(_core, "run", interrupted_run)
-    assert command("compare -b 1K -e 1M --algorithms ring --json") == 130
+    assert command("compare -b 1K -e 1M --algorithms ring,direct --json") == 130
     out, err = capsys.readouterr()
-    assert [row["size(B)"] for row in json.loads(out)["results"]] == [1024, 4096]
-    assert err == "trncomm: interrupted after 2 of 6 runs\n"
+    assert [row["size(B)"] for row in json.loads(out)["results"]] == [1024, 1024]
+    assert err == "trncomm: interrupted after 3 of 12 runs\n"
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
