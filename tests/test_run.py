@@ -81,9 +81,19 @@ def test_a_result_is_consistent(ultraserver: tc.Topology) -> None:
     assert (result.link_bytes <= carried * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("algorithm", ["ring", "direct", "one_shot", "hierarchical"])
+def test_no_run_beats_its_bound(ultraserver: tc.Topology, model: Model, algorithm: str) -> None:
+    result = tc.simulate(ultraserver, "all_reduce", "1MiB", algorithm=algorithm, model=model)
+    assert result.bound_ps is not None
+    assert 0 < result.bound_ps <= result.time_ps
+    assert result.bound_name
+    assert result.bound_explanation
+
+
 def test_a_result_prints_its_main_figures(ring: tc.Topology) -> None:
     text = str(tc.simulate(ring, "all_reduce", "1MiB", algorithm="ring"))
-    for word in ("all_reduce", "1 MiB", "ring", "time", "algbw", "busbw", "busiest"):
+    for word in ("all_reduce", "1 MiB", "ring", "time", "algbw", "busbw", "bound", "busiest"):
         assert word in text
 
 

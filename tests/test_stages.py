@@ -22,7 +22,7 @@ ALLOWED = {
     "algorithm": FOUNDATIONS | {"topology", "schedule"},
     "engine": FOUNDATIONS - {"collective"} | {"topology", "schedule"},
     "proof": FOUNDATIONS | {"topology", "schedule", "engine"},
-    "bounds": FOUNDATIONS | {"topology", "schedule"},
+    "bounds": FOUNDATIONS | {"topology", "schedule", "engine"},
     "result": FOUNDATIONS | {"topology", "schedule", "engine", "bounds"},
 }
 

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from trncomm import _core, quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
 
     from trncomm.quantities import Dtype, Size
 
-__all__ = ["Model", "Progress", "simulate"]
+__all__ = ["Model", "Parameter", "Progress", "simulate"]
 
-Model: TypeAlias = Literal["loggp", "packet"]
-"""What contends: a rank's own ports alone ("loggp"), or every link on the way ("packet")."""
+Model: TypeAlias = Literal["loggp", "flow", "packet"]
+"""What contends: a rank's own ports alone ("loggp"); or every link on the way, shared like a fluid ("flow") or packet
+by packet ("packet")."""
+
+Parameter: TypeAlias = "int | str | Sequence[int]"
+"""What an algorithm can be told: a number, a name, or numbers in a row."""
 
 Progress: TypeAlias = "Callable[[float, int], None]"
 """Called now and then with the share done, from 0 to 1, and the simulated time in picoseconds."""
@@ -31,7 +35,7 @@ def simulate(
     model: Model = "packet",
     dtype: str | np.dtype | Dtype = "uint8",
     root: int = 0,
-    parameters: Mapping[str, int] | None = None,
+    parameters: Mapping[str, Parameter] | None = None,
     verify: bool = True,
     progress: Progress | None = None,
 ) -> _core.Result:
@@ -67,7 +71,7 @@ def simulate(
         >>> result.time_ps == 6 * (500_000 + 4_096_000)
         True
     """
-    schedule = _core.build(topology, collective, algorithm, root=root, parameters=dict(parameters or {}))
+    schedule = _core.build(topology, collective, algorithm, root=root, parameters=parameters)
     if verify:
         _core.verify(schedule)
     itemsize = quantities.dtype(dtype).itemsize

@@ -58,6 +58,8 @@ class Table:
     """Size over time."""
     busbw_GBps: NDArray[np.float64]
     """Algorithm bandwidth times the bus factor of nccl-tests and nccom-test."""
+    bound_us: NDArray[np.float64]
+    """A time that no algorithm can beat on the topology in this model."""
     best: NDArray[np.bool_]
     """Whether no algorithm was faster at that size."""
     skipped: Mapping[str, str]
@@ -79,6 +81,7 @@ class Table:
         time_ps = np.array([result.time_ps for result in results], dtype=np.uint64)
         algbw = np.array([result.algbw for result in results], dtype=np.float64)
         busbw = np.array([result.busbw for result in results], dtype=np.float64)
+        bound_ps = np.array([result.bound_ps or 0 for result in results], dtype=np.uint64)
         return cls(
             collective=collective,
             topology=topology.name,
@@ -92,6 +95,7 @@ class Table:
             time_us=_freeze(time_ps / _PICOSECONDS_PER_MICROSECOND),
             algbw_GBps=_freeze(algbw / _BYTES_PER_GIGABYTE),
             busbw_GBps=_freeze(busbw / _BYTES_PER_GIGABYTE),
+            bound_us=_freeze(bound_ps / _PICOSECONDS_PER_MICROSECOND),
             best=_freeze(_fastest(size_bytes, time_ps)),
             skipped=skipped,
         )
@@ -108,14 +112,12 @@ class Table:
     def __str__(self) -> str:
         """The table that people read."""
         headers, rows = self._side_by_side()
-        align = ["right"] * (len(headers) - 1) + ["left"]
-        body = tabulate(rows, headers, tablefmt="simple", disable_numparse=True, colalign=align if rows else None)
         title = f"{self.collective} on {self.topology}: {self.ranks} ranks, {self.dtype}, model {self.model}"
-        notes = ["* fastest; bandwidths are of the fastest, GB = 10^9 bytes"]
+        notes = ["time(us) by algorithm, * the fastest, whose bandwidths are given; GB = 10^9 bytes"]
         if len(self):
             notes.append(f"Avg bus bandwidth: {self.busbw_GBps[self._first_best()].mean():.4f} GB/s")
-        notes += [f"left out: {name} ({reason})" for name, reason in self.skipped.items()]
-        return "\n".join([title, "", body, "", *notes])
+        notes += [f"left out: {reason}" for reason in self.skipped.values()]
+        return "\n".join([title, "", *_align(headers, rows), "", *notes])
 
     def _repr_html_(self) -> str:
         headers, rows = self._side_by_side()
@@ -138,6 +140,7 @@ class Table:
             "time_us": self.time_us,
             "algbw_GBps": self.algbw_GBps,
             "busbw_GBps": self.busbw_GBps,
+            "bound_us": self.bound_us,
             "best": self.best,
         }
 
@@ -175,19 +178,44 @@ class Table:
     def _side_by_side(self) -> tuple[list[str], list[list[str]]]:
         """Headers, and a row a size with the times of all algorithms."""
         algorithms = list(dict.fromkeys(self.algorithm.tolist()))
-        headers = ["size(B)", "count(elems)", "type", *(f"{name}\ntime(us)" for name in algorithms)]
-        headers += ["algbw(GB/s)", "busbw(GB/s)", "algorithm"]
+        headers = ["size(B)", "count(elems)", "type"]
+        headers += ["\n".join(name.split("_")) for name in algorithms]
+        headers += ["bound(us)", "algbw(GB/s)", "busbw(GB/s)", "algorithm"]
         rows = []
         for winner in self._first_best():
             size = self.size_bytes[winner]
             times = dict.fromkeys(algorithms, "")
             for row in np.flatnonzero(self.size_bytes == size):
-                mark = "* " if self.best[row] else ""
-                times[str(self.algorithm[row])] = f"{mark}{self.time_us[row]:.2f}"
-            row_text = [str(size), str(self.count[winner]), self.dtype, *times.values()]
-            row_text += [f"{self.algbw_GBps[winner]:.2f}"]
-            rows.append([*row_text, f"{self.busbw_GBps[winner]:.2f}", str(self.algorithm[winner])])
+                mark = "*" if self.best[row] else ""
+                times[str(self.algorithm[row])] = mark + _short(self.time_us[row])
+            rows.append(
+                [
+                    str(size),
+                    str(self.count[winner]),
+                    self.dtype,
+                    *times.values(),
+                    _short(self.bound_us[winner]),
+                    f"{self.algbw_GBps[winner]:.2f}",
+                    f"{self.busbw_GBps[winner]:.2f}",
+                    str(self.algorithm[winner]),
+                ]
+            )
         return headers, rows
+
+
+def _align(headers: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of right-aligned columns, under headers that may have several lines."""
+    height = max(header.count("\n") for header in headers) + 1
+    stacked = [[""] * (height - 1 - header.count("\n")) + header.split("\n") for header in headers]
+    lines = [list(line) for line in zip(*stacked, strict=True)] + rows
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
+    return ["  ".join(line).rstrip() for line in padded]
+
+
+def _short(number: float) -> str:
+    """Four digits or more, so that wide tables stay readable; the columns hold the exact times."""
+    return f"{number:.{2 if number < 100 else 1 if number < 1000 else 0}f}"
 
 
 def _freeze(column: NDArray[_T]) -> NDArray[_T]:

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use trncomm_core::bounds::Bound as TimeBound;
 use trncomm_core::engine::Model;
 use trncomm_core::result::{Busiest, SimulationResult};
 use trncomm_core::topology;
@@ -63,6 +64,15 @@ pub struct RunResult {
     /// The link that was sending for the longest, the first of several; None without links.
     #[pyo3(get)]
     busiest_link: Option<u32>,
+    /// A time that no schedule of this collective can beat on the topology, in picoseconds; None where none is known.
+    #[pyo3(get)]
+    bound_ps: Option<u64>,
+    /// What the bound follows from, such as "latency" or "cut".
+    #[pyo3(get)]
+    bound_name: Option<&'static str>,
+    /// The bound's formula with its numbers.
+    #[pyo3(get)]
+    bound_explanation: Option<String>,
     /// When each rank had ended its program and all that it sent was delivered, in picoseconds.
     #[pyo3(get)]
     finish_ps: Py<PyArray1<u64>>,
@@ -113,7 +123,8 @@ impl RunResult {
 ///     schedule: What the ranks do.
 ///     size: The larger of a rank's input and output, in bytes or as text ("64MiB").
 ///     itemsize: Bytes an element; chunks differ by at most one element.
-///     model: "loggp", where only a rank's own ports contend, or "packet", where packets contend for links.
+///     model: "loggp", where only a rank's own ports contend; "flow", where messages share links like fluids; or
+///         "packet", where packets contend for links.
 ///     progress: Called a few times a second with the share done and the simulated time in picoseconds.
 ///
 /// Raises:
@@ -144,15 +155,17 @@ pub fn run(
     let element = itemsize.map_or(Ok(1), |bytes| ARGUMENT.number("itemsize", bytes))?;
     let model = Model::from_name(model).map_err(|error| of_simulation(&error))?;
     let (network, program) = (Arc::clone(&topology.core), Arc::clone(&schedule.core));
-    let result = detached(py, progress.map(Bound::as_unbound), move |control| {
-        SimulationResult::of(&network, &program, size, element, model, control)
+    let (result, bound) = detached(py, progress.map(Bound::as_unbound), move |control| {
+        let result = SimulationResult::of(&network, &program, size, element, model, control)?;
+        let bound = result.bound(&network)?;
+        Ok((result, bound))
     })?;
-    Ok(convert(py, topology, result))
+    Ok(convert(py, topology, result, bound))
 }
 
 /// Copies the figures and hands the columns' memory over to arrays.
-fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult) -> RunResult {
-    let description = describe(topology, &result);
+fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult, bound: Option<TimeBound>) -> RunResult {
+    let description = describe(topology, &result, bound.as_ref());
     let (collective, model) = (result.goal().collective.name(), result.model().name());
     let (algorithm, ranks) = (result.algorithm().to_owned(), result.ranks());
     let (size_bytes, time_ps) = (result.size().get(), result.time().picoseconds());
@@ -172,6 +185,9 @@ fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult) -> Run
         busbw,
         wire_efficiency,
         busiest_link,
+        bound_ps: bound.as_ref().map(|bound| bound.time.picoseconds()),
+        bound_name: bound.as_ref().map(|bound| bound.kind.name()),
+        bound_explanation: bound.map(|bound| bound.explanation),
         events: outcome.traffic.events,
         messages: outcome.messages,
         packet_hops: outcome.traffic.packet_hops,
@@ -185,7 +201,7 @@ fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult) -> Run
 }
 
 /// A screen of text.
-fn describe(topology: &Topology, result: &SimulationResult) -> String {
+fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&TimeBound>) -> String {
     let collective = result.goal().collective;
     let (size, algorithm, name) = (result.size(), result.algorithm(), &topology.name);
     let (ranks, model) = (result.ranks(), result.model());
@@ -210,10 +226,32 @@ fn describe(topology: &Topology, result: &SimulationResult) -> String {
             "  busbw     {} (algbw × {numerator}/{denominator})",
             rate(result.bus_bandwidth())
         ),
+        format!(
+            "  bound     {}",
+            bound.map_or("none known".to_owned(), |bound| describe_bound(bound, result))
+        ),
         format!("  busiest   {busiest}"),
         format!("  counters  {messages} messages, {hops} packet-hops, {events} events"),
     ]
     .join("\n")
+}
+
+/// What no schedule can beat, and how far above it the result is.
+fn describe_bound(bound: &TimeBound, result: &SimulationResult) -> String {
+    let distance = if bound.time == Time::ZERO {
+        String::new()
+    } else {
+        format!(
+            "; the time is {:.2} times that",
+            result.time().seconds() / bound.time.seconds()
+        )
+    };
+    format!(
+        "{} ({}: {}){distance}",
+        brief(bound.time),
+        bound.kind.name(),
+        bound.explanation
+    )
 }
 
 /// Which link was busiest, and how busy.

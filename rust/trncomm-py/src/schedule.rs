@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyMappingMethods};
+use pyo3::types::{PyDict, PyMapping, PyMappingMethods, PySequence};
+use trncomm_core::algorithm::{Kind, Value};
 use trncomm_core::collective::Collective;
 use trncomm_core::proof::Method;
 use trncomm_core::{algorithm, proof, schedule};
@@ -114,9 +115,7 @@ impl AlgorithmInfo {
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
         for parameter in self.core.parameters {
-            let (default, least, most) = (parameter.default, parameter.least, parameter.most);
-            let text = format!("{} (default {default}, from {least} to {most})", parameter.summary);
-            found.set_item(parameter.name, text)?;
+            found.set_item(parameter.name, describe(parameter))?;
         }
         Ok(found)
     }
@@ -124,6 +123,17 @@ impl AlgorithmInfo {
     fn __repr__(&self) -> String {
         format!("<AlgorithmInfo {}: {}>", self.core.name, self.core.summary)
     }
+}
+
+/// What a parameter sets, what it may be, and what it is where nothing is said.
+fn describe(parameter: &algorithm::Parameter) -> String {
+    let range = match parameter.kind {
+        Kind::Count { default, least, most } => format!("from {least} to {most}, default {default}"),
+        Kind::Counts => "whole numbers, default none".to_owned(),
+        Kind::Choice(names) => format!("one of {}, default {}", names.join(", "), names[0]),
+        Kind::Algorithm { default } => format!("an algorithm, default {default}"),
+    };
+    format!("{} ({range})", parameter.summary)
 }
 
 /// What was proved of a schedule.
@@ -198,7 +208,7 @@ pub fn algorithms(collective: &str) -> PyResult<Vec<AlgorithmInfo>> {
 ///     collective: What it is to do, such as "all_reduce".
 ///     algorithm: How; `algorithms(collective)` lists the names.
 ///     root: The root of a collective that has one.
-///     parameters: Parameters of the algorithm.
+///     parameters: Parameters of the algorithm by name: whole numbers, lists of them, or names.
 ///
 /// Raises:
 ///     AlgorithmError: An unknown name, or an algorithm that can't serve this topology.
@@ -228,12 +238,24 @@ pub fn build(
         .flatten()
     {
         let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
-        let number = ALGORITHM.number(&name, &value)?;
-        given.insert(name, number);
+        let value = parameter_value(&name, &value)?;
+        given.insert(name, value);
     }
     algorithm::build(&topology.core, collective, algorithm, root, given)
         .map(|core| Schedule { core: Arc::new(core) })
         .map_err(|error| of_algorithm(&error))
+}
+
+/// A name, a whole number, or several.
+fn parameter_value(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(text) = value.extract::<String>() {
+        Ok(Value::Choice(text))
+    } else if let Ok(items) = value.cast::<PySequence>() {
+        let numbers = items.try_iter()?.map(|item| ALGORITHM.number(name, &item?));
+        numbers.collect::<PyResult<Vec<u64>>>().map(Value::Counts)
+    } else {
+        ALGORITHM.number(name, value).map(Value::Count)
+    }
 }
 
 /// Prove that a schedule does what its collective promises, for every message size.
