@@ -17,7 +17,7 @@ use super::memory::Memory;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{ScheduleError, SimulationError};
 use crate::ids::RankId;
-use crate::schedule::{Code, Combine, MAX_DEPTH, Site, Step, StreamCode};
+use crate::schedule::{Code, Combine, MAX_DEPTH, Place, Site, Step, StreamCode};
 use crate::units::{Bytes, Time};
 
 /// What a token stands for, in its upper two bits: the end of what keeps a stream busy, the end of a completion
@@ -455,7 +455,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             };
             match step {
                 Step::Send { to, chunks } => {
-                    let destination = self.peer(stream, to.find(&site))?;
+                    let destination = self.peer(stream, to, &site)?;
                     let bytes = chunks
                         .bytes(&site, self.code.layout())
                         .map_err(|reason| self.malformed(stream, reason))?;
@@ -476,7 +476,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     self.complete(stream);
                 }
                 Step::Receive { from, .. } => {
-                    let source = self.peer(stream, from.find(&site))?;
+                    let source = self.peer(stream, from, &site)?;
                     match self.mailbox.take((site.rank, source, code.channel)) {
                         Some(id) => self.absorb(stream, id)?,
                         None => self.streams[stream as usize].status = Status::Receiving(source),
@@ -597,14 +597,20 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         }
     }
 
-    fn peer(&self, stream: u32, rank: i64) -> Result<u32, SimulationError> {
+    fn peer(&self, stream: u32, place: &Place, site: &Site<'_>) -> Result<u32, SimulationError> {
         let ranks = self.code.schedule().ranks();
-        match u32::try_from(rank) {
-            Ok(peer) if (peer as usize) < ranks && peer != self.streams[stream as usize].rank => Ok(peer),
-            _ => Err(self.malformed(
-                stream,
-                format!("names rank {rank} as its peer; expected another of {ranks}"),
-            )),
+        let peer = u32::try_from(place.find(site))
+            .ok()
+            .filter(|&peer| (peer as usize) < ranks);
+        match peer {
+            Some(peer) if peer != site.rank => Ok(peer),
+            _ => {
+                let named = peer.map_or_else(|| place.to_string(), |_| "itself".to_owned());
+                Err(self.malformed(
+                    stream,
+                    format!("names {named} as its peer; expected another of {ranks} ranks"),
+                ))
+            }
         }
     }
 
