@@ -13,13 +13,16 @@ mod bucket;
 mod chain;
 mod circulant;
 mod direct;
+mod groups;
 mod dissemination;
 mod double_binary_tree;
 mod hamiltonian;
 mod hierarchical;
 mod hierarchical_all_to_all;
 mod k_nomial;
+mod kangaring;
 mod levels;
+mod mesh;
 mod linear;
 mod multi_ring;
 mod neighbor_exchange;
@@ -35,6 +38,7 @@ mod recursive;
 mod recursive_all_reduce;
 mod recursive_multiplying;
 mod ring;
+mod swing_torus;
 mod scatter_all_gather;
 mod shift;
 mod swing;
@@ -81,6 +85,9 @@ pub const ALL: &[&Algorithm] = &[
     &recursive_multiplying::RECURSIVE_MULTIPLYING,
     &bucket::BUCKET,
     &multi_ring::MULTI_RING,
+    &swing_torus::SWING_TORUS,
+    &mesh::MESH,
+    &kangaring::KANGARING,
     &rdh::RDH,
     &hierarchical_all_to_all::HIERARCHICAL_ALL_TO_ALL,
     &rail_aligned::RAIL_ALIGNED,

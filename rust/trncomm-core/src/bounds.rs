@@ -90,7 +90,7 @@ impl From<Model> for Contention {
     fn from(model: Model) -> Self {
         match model {
             Model::LogGp => Self::Ports,
-            Model::Packet => Self::Links,
+            Model::Flow | Model::Packet => Self::Links,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
 mod budget;
+mod flow;
 mod instant;
 mod lanes;
 mod loggp;
@@ -12,12 +13,14 @@ mod model;
 mod network;
 mod packet;
 mod queue;
+mod resources;
 
+pub use flow::{Flow, FlowOptions};
 pub use instant::Instant;
 pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
 pub use model::{Model, simulate};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
-pub use packet::Packet;
+pub use packet::{Packet, Switched};
 pub use queue::{Heap, Queue, Wheel};

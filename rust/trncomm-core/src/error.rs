@@ -104,7 +104,6 @@ pub enum TopologyError {
 
 /// A collective or an algorithm that can't be built as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum AlgorithmError {
     /// A name that isn't known.
     #[error("unknown {kind} {name:?}; {hint}")]
@@ -259,7 +258,6 @@ pub enum ScheduleError {
 
 /// A run that can't start or can't end.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum SimulationError {
     /// A quantity out of range.
     #[error(transparent)]

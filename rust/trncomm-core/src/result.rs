@@ -180,4 +180,9 @@ impl SimulationResult {
     pub fn events(&self) -> u64 {
         self.outcome.traffic.events
     }
+
+    /// The columns by themselves, for a caller that takes over their memory.
+    pub fn into_outcome(self) -> Outcome<Untracked> {
+        self.outcome
+    }
 }

@@ -6,9 +6,9 @@ use trncomm_core::algorithm;
 use trncomm_core::bounds::tightest;
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Control, Model, simulate};
-use trncomm_core::ids::RankId;
+use trncomm_core::ids::{LinkId, RankId};
 use trncomm_core::schedule::Schedule;
-use trncomm_core::topology::{Endpoint, LinkSpec, PacketFormat, Topology};
+use trncomm_core::topology::{Endpoint, Fault, LinkSpec, PacketFormat, Topology};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
 
 fn spec(bandwidth: u64, latency: u64) -> LinkSpec {
@@ -37,7 +37,23 @@ fn topologies() -> Vec<Topology> {
     ]
     .into_iter()
     .map(|topology| topology.expect("a valid shape"))
+    .flat_map(|topology| [with_faults(&topology), Some(topology)])
+    .flatten()
     .collect()
+}
+
+/// The topology with one link down and the others slowed, unevenly; nothing where no other way is left.
+fn with_faults(topology: &Topology) -> Option<Topology> {
+    let links = (1..topology.links()).map(LinkId::new);
+    let faults: Vec<Fault> = links
+        .map(|link| Fault::LinkSlow {
+            link,
+            numerator: 1 + link.get() % 3,
+            denominator: 3,
+        })
+        .chain([Fault::LinkDown(LinkId::new(0))])
+        .collect();
+    topology.with_faults(&faults).ok()
 }
 
 fn schedules(topology: &Topology) -> Vec<(&'static str, Schedule)> {

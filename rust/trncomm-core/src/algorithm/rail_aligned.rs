@@ -5,7 +5,8 @@
 //! A rank sends Y·(X−1) messages inside, a block each, and Y − 1 messages of X blocks outside instead of (Y−1)·X, and
 //! crosses no rail. The hand-over for one group goes on while the message for the one before is under way.
 
-use super::levels::{LEVELS, levels};
+use super::groups::{GROUP, Groups, WITHIN, after, before};
+use super::levels::LEVELS;
 use super::{Algorithm, Request};
 use crate::collective::Collective;
 use crate::error::AlgorithmError;
@@ -21,26 +22,20 @@ pub(super) const RAIL_ALIGNED: Algorithm = Algorithm {
     build,
 };
 
-const GROUP: usize = 0;
-const RAIL: usize = 1;
-
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
-    let levels = levels(request)?;
-    let (rails, outer) = levels.split_last().expect("at least one level");
-    let (groups, rails): (usize, usize) = (outer.iter().product(), *rails);
+    let groups = Groups::new(request)?;
     // The number of the rank's own group, and of the group 1 + i further on.
     let own_group = || Expr::coordinate(GROUP);
     let group_after = || Expr::coordinate_at(Place::shift(GROUP, Expr::var(0) + 1), GROUP);
     let mut hand_over = Vec::new();
     hand_over.push(Instruction::repeat(
-        groups - 1,
-        inside(rails, 1, Buffer::Scratch, &group_after),
+        groups.count - 1,
+        inside(groups, 1, Buffer::Scratch, &group_after),
     ));
-    hand_over.extend(inside(rails, 0, Buffer::Output, &own_group));
-    let each_group = 1 + 2 * (rails - 1);
-    let group_blocks = |buffer: Buffer, group: Expr| Chunks::range(buffer, group * rails, rails);
+    hand_over.extend(inside(groups, 0, Buffer::Output, &own_group));
+    let each_group = 1 + 2 * (groups.size - 1);
     let leave = vec![Instruction::repeat(
-        groups - 1,
+        groups.count - 1,
         vec![
             Instruction::Wait {
                 stream: 0,
@@ -48,16 +43,16 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
             },
             Instruction::send(
                 Place::shift(GROUP, Expr::var(0) + 1),
-                group_blocks(Buffer::Scratch, group_after()),
+                groups.blocks(Buffer::Scratch, group_after()),
             ),
         ],
     )];
-    let before = || Place::shift(GROUP, Expr::from(-1) - Expr::var(0));
+    let source = || Place::shift(GROUP, Expr::from(-1) - Expr::var(0));
     let arrive = vec![Instruction::repeat(
-        groups - 1,
+        groups.count - 1,
         vec![Instruction::receive(
-            before(),
-            group_blocks(Buffer::Output, Expr::coordinate_at(before(), GROUP)),
+            source(),
+            groups.blocks(Buffer::Output, Expr::coordinate_at(source(), GROUP)),
         )],
     )];
     let stream = |channel: u32, body: Vec<Instruction>| Stream { channel, body };
@@ -65,7 +60,7 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     Ok(Schedule::uniform(
         RAIL_ALIGNED.name,
         request.out_of_place(),
-        Shape::new(&[groups, rails])?,
+        Shape::new(&[groups.count, groups.size])?,
         chunks,
         chunks,
         Program {
@@ -76,16 +71,19 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
 
 /// Exchanges, within a group, the blocks that are destined for `group`, into the slots of the ranks that they come from.
 /// `depth` is the number of loops around it.
-fn inside(rails: usize, depth: usize, to: Buffer, group: &dyn Fn() -> Expr) -> Vec<Instruction> {
-    let block = |buffer: Buffer, place: Place| Chunks::one(buffer, group() * rails + Expr::coordinate_at(place, RAIL));
-    let after = || Place::shift(RAIL, Expr::var(depth) + 1);
-    let before = || Place::shift(RAIL, Expr::from(-1) - Expr::var(depth));
+fn inside(groups: Groups, depth: usize, to: Buffer, group: &dyn Fn() -> Expr) -> Vec<Instruction> {
+    let block =
+        |buffer: Buffer, place: Place| Chunks::one(buffer, group() * groups.size + Expr::coordinate_at(place, WITHIN));
+    let (after, before) = (|| after(depth), || before(depth));
     vec![
         Instruction::copy(block(Buffer::Input, Place::here()), block(to, Place::here())),
         Instruction::repeat(
-            rails - 1,
+            groups.size - 1,
             vec![Instruction::send(after(), block(Buffer::Input, after()))],
         ),
-        Instruction::repeat(rails - 1, vec![Instruction::receive(before(), block(to, before()))]),
+        Instruction::repeat(
+            groups.size - 1,
+            vec![Instruction::receive(before(), block(to, before()))],
+        ),
     ]
 }

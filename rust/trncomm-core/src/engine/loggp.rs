@@ -207,6 +207,7 @@ impl Network for LogGp<'_> {
             link_busy: self.link_busy.clone(),
             packet_hops: self.hops,
             events: self.events,
+            ..Traffic::default()
         }
     }
 }

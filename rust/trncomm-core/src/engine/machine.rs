@@ -6,6 +6,8 @@
 
 mod mailbox;
 
+use std::collections::VecDeque;
+
 use mailbox::Mailbox;
 
 use super::budget::Budget;
@@ -17,7 +19,7 @@ use crate::schedule::{Code, Combine, MAX_DEPTH, Site, Step, StreamCode};
 use crate::topology::Endpoint;
 use crate::units::{Bytes, Time};
 
-/// Tokens with this bit name a message whose completion overhead is over; others name a stream.
+/// The token for the end of a completion overhead; others name a stream.
 const COMPLETION: u32 = 1 << 31;
 
 /// How far a run has come.
@@ -104,6 +106,8 @@ pub struct Machine<'c, N, M: Memory> {
     sent: Vec<u64>,
     messages: Vec<Option<Message<M::Payload>>>,
     free: Vec<MessageId>,
+    /// Delivered messages whose completion overhead isn't over. It is the same for all, so they end in this order.
+    completing: VecDeque<MessageId>,
     mailbox: Mailbox,
     runnable: Vec<u32>,
     budget: Budget,
@@ -163,6 +167,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             sent: vec![0; ranks],
             messages: Vec::new(),
             free: Vec::new(),
+            completing: VecDeque::new(),
             mailbox: Mailbox::default(),
             budget: Budget::default(),
             done: 0,
@@ -220,12 +225,15 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn take(&mut self, event: Due) -> Result<(), SimulationError> {
         match event {
             Due::Delivered(id) if self.endpoint.completion() > Time::ZERO => {
-                self.network
-                    .wake(self.now + self.endpoint.completion(), id | COMPLETION);
+                self.completing.push_back(id);
+                self.network.wake(self.now + self.endpoint.completion(), COMPLETION);
                 Ok(())
             }
             Due::Delivered(id) => self.arrived(id),
-            Due::Woken(token) if token & COMPLETION != 0 => self.arrived(token & !COMPLETION),
+            Due::Woken(COMPLETION) => {
+                let id = self.completing.pop_front().expect("one token a message");
+                self.arrived(id)
+            }
             Due::Woken(stream) => {
                 self.complete(stream);
                 self.runnable.push(stream);
@@ -432,13 +440,11 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             self.messages[id as usize] = Some(message);
             id
         } else {
-            let id = u32::try_from(self.messages.len())
-                .ok()
-                .filter(|id| id & COMPLETION == 0);
+            let id = u32::try_from(self.messages.len()).ok();
             self.messages.push(Some(message));
             id.ok_or(SimulationError::Option {
                 option: "messages under way at once",
-                expected: format!("at most {COMPLETION}"),
+                expected: "at most 2^32".to_owned(),
                 value: format!("{}", self.messages.len()),
             })?
         };

@@ -34,6 +34,19 @@ pub struct Traffic {
     pub link_bytes: Vec<u64>,
     /// Picoseconds that each directed link was sending.
     pub link_busy: Vec<u64>,
+    /// Picoseconds that packets waited at a node for each link, summed over packets. Like the columns below, empty
+    /// where the model has no such thing.
+    pub link_wait: Vec<u128>,
+    /// Picoseconds that the packet that waited longest waited at a node for each link.
+    pub link_longest_wait: Vec<u64>,
+    /// Picoseconds that each link stood still for lack of room behind it.
+    pub link_held: Vec<u64>,
+    /// The most bytes of packets in transit that ever waited for each link.
+    pub queue_peak: Vec<u64>,
+    /// Bytes of packets in transit that waited for each link, times the picoseconds that they did.
+    pub queue_area: Vec<u128>,
+    /// The most bytes that ever waited in the buffer at each link's end.
+    pub buffer_peak: Vec<u64>,
     /// Messages times the links that each crossed, in packets where the model has packets.
     pub packet_hops: u64,
     /// Events that the model handled.
@@ -62,4 +75,9 @@ pub trait Network {
 
     /// What has been carried so far.
     fn traffic(&self) -> Traffic;
+
+    /// What an idle network with messages inside is stuck on.
+    fn stuck(&self) -> Option<String> {
+        None
+    }
 }

@@ -3,12 +3,21 @@
 //! A message is cut into packets of the format's payload, the last one shorter, each with a header. A link serves the
 //! packets that wait for it in the order in which they came to its node; those that came at one instant, in the order
 //! of the ports they came in by, relative to the link ([`Topology::tie`]); messages that start at the link's own node
-//! come after those in transit, in the order of posting. With unlimited buffers behind it, such a port needs no queue:
+//! come after those in transit, in the order of posting. A packet without bytes, header included, comes after all others
+//! of its instant: it takes no time on a link, so it may come to the end of one together with the packet before it, and
+//! must not get ahead of that. With unlimited buffers behind it, such a port needs no queue:
 //! a packet departs at max(arrival, port free) + size / rate, and its arrival at the next node is known at once. So a
 //! packet costs one event for every link after its first, and none at its destination unless it is a message's last.
 //!
 //! Packets reach the end of a link in the order in which it serves them, so only the first of those that it will
 //! deliver has an event in the queue: at most two events are pending for each link, however much is posted at once.
+
+mod gauges;
+mod stall;
+mod switched;
+mod waiting;
+
+pub use switched::Switched;
 
 use std::collections::VecDeque;
 
@@ -68,17 +77,27 @@ impl Port {
     }
 }
 
-/// How long a message's packets occupy a link.
-fn span_of(port: &Port, packets: u64, last: Bytes) -> Result<Time, SimulationError> {
-    let rest = port.bandwidth.checked_serialization(last)?;
-    let whole = port
-        .full
-        .checked_mul(packets - 1)
-        .and_then(|full| full.checked_add(rest));
+/// How many packets a message of `bytes` has, and the size of the last one on the wire.
+fn cut(format: PacketFormat, bytes: Bytes) -> (u64, Bytes) {
+    let payload = format.payload().get();
+    let packets = bytes.get().div_ceil(payload).max(1);
+    (
+        packets,
+        Bytes::new(bytes.get() - (packets - 1) * payload) + format.header(),
+    )
+}
+
+/// How long a message's packets occupy a resource: full ones, and a last one.
+fn whole_span(full: Time, packets: u64, last: Time) -> Result<Time, SimulationError> {
+    let whole = full.checked_mul(packets - 1).and_then(|full| full.checked_add(last));
     whole.ok_or(SimulationError::TooLong {
         what: "delays",
         limit: "2^64 ps",
     })
+}
+
+fn span_of(port: &Port, packets: u64, last: Bytes) -> Result<Time, SimulationError> {
+    whole_span(port.full, packets, port.bandwidth.checked_serialization(last)?)
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +105,7 @@ struct Message {
     /// Packets that haven't reached the second node yet, less the one on its way there.
     behind: u64,
     packets: u64,
-    /// The size of the last packet on the wire.
+    /// The size of the last packet on the wire; zero only if it is the only one and brings nothing at all.
     last: Bytes,
     hops: usize,
     /// When the first packet comes to the end of the first link.
@@ -104,14 +123,15 @@ struct Hop {
 
 /// What an event is; those of one instant are handled in this order.
 const ARRIVED: u64 = 0;
-const DELIVERED: u64 = 1;
-const WOKEN: u64 = 2;
+const ARRIVED_EMPTY: u64 = 1;
+const DELIVERED: u64 = 2;
+const WOKEN: u64 = 3;
 
 /// The longest route, as 10 bits of an event's key hold.
 const MAX_HOPS: usize = 1 << 10;
 
-/// An event as a key of the queue: time, kind (2 bits), place at the port (18), last packet of its message (1),
-/// position in the route (10), the lane's mark (1), message or token (32).
+/// An event as a key of the queue: time, kind (2 bits), place at the port (18), last packet of its message or, for
+/// a delivery, whether it is an empty one (1), position in the route (10), the lane's mark (1), message or token (32).
 #[derive(Clone, Copy)]
 struct Event {
     time: Time,
@@ -261,9 +281,10 @@ impl<'t, Q: Queue> Packet<'t, Q> {
     /// The event of a packet that comes to the node before the `hop`-th link of its route.
     fn arrival(&self, time: Time, id: MessageId, hop: usize, last: bool) -> u128 {
         let place = self.hops[id as usize * self.stride + hop].tie;
+        let is_empty = self.messages[id as usize].last == Bytes::ZERO;
         let event = Event {
             time,
-            kind: ARRIVED,
+            kind: if is_empty { ARRIVED_EMPTY } else { ARRIVED },
             tie: place,
             last,
             hop,
@@ -278,7 +299,8 @@ impl<'t, Q: Queue> Packet<'t, Q> {
                 time,
                 kind: DELIVERED,
                 tie: 0,
-                last: true,
+                // A message without bytes may end together with the one before it on the link, and comes after that.
+                last: self.messages[id as usize].last == Bytes::ZERO,
                 hop: 0,
                 number: id,
             }
@@ -363,10 +385,8 @@ impl<Q: Queue> Network for Packet<'_, Q> {
                 value: self.path.len().to_string(),
             });
         }
-        let payload = self.format.payload().get();
-        let packets = bytes.get().div_ceil(payload).max(1);
+        let (packets, last) = cut(self.format, bytes);
         let header = self.format.header();
-        let last = Bytes::new(bytes.get() - (packets - 1) * payload) + header;
         let wire = packets.saturating_mul(header.get()).saturating_add(bytes.get());
         for &link in &self.path {
             let port = &self.ports[link.index()];
@@ -440,7 +460,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
                 self.queue.pop();
                 self.events += 1;
                 match event.kind {
-                    ARRIVED => self.forward(key),
+                    ARRIVED | ARRIVED_EMPTY => self.forward(key),
                     DELIVERED => due.push(Due::Delivered(event.number)),
                     _ => due.push(Due::Woken(event.number)),
                 }
@@ -468,6 +488,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             link_busy: self.link_busy.clone(),
             packet_hops: self.crossings,
             events: self.events,
+            ..Traffic::default()
         }
     }
 }
