@@ -26,7 +26,7 @@ pub(super) const BINE: Algorithm = Algorithm {
 };
 
 /// A rank of the tree, counted from the root.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 struct Links {
     parent: Option<i64>,
     /// In the order in which they hear.
@@ -38,8 +38,8 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let tree = tree(ranks);
     let whole = || Chunks::one(Buffer::Output, 0);
     let away = |by: i64| Place::shift(0, Expr::from(by));
-    let program_of = |rank: u32| {
-        let Links { parent, children } = &tree[(rank as usize + ranks - request.root().index()) % ranks];
+    let program_of = |links: &&Links| {
+        let Links { parent, children } = links;
         let up = parent.iter().map(|&by| away(by));
         let down = children.iter().map(|&by| away(by));
         Program::single(if request.collective() == Collective::Broadcast {
@@ -54,12 +54,13 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
                 .collect()
         })
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         BINE.name,
         request.in_place(),
         request.line()?,
         1,
         0,
+        |rank| &tree[(rank as usize + ranks - request.root().index()) % ranks],
         program_of,
     )?)
 }

@@ -10,7 +10,6 @@
 use super::{Algorithm, Request};
 use crate::collective::Collective;
 use crate::error::AlgorithmError;
-use crate::ids::RankId;
 use crate::schedule::{Buffer, Chunks, Expr, Instruction, Place, Program, Schedule};
 
 pub(super) const BINOMIAL: Algorithm = Algorithm {
@@ -31,58 +30,79 @@ pub(super) const BINOMIAL: Algorithm = Algorithm {
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let ranks = request.ranks();
     let collective = request.collective();
-    let program_of = |rank: u32| Program::single(instructions(collective, request.root(), rank, ranks));
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         BINOMIAL.name,
         request.in_place(),
         request.line()?,
         if collective.has_blocks() { ranks as u64 } else { 1 },
         0,
-        program_of,
+        |rank| Role::new(request, rank),
+        |role| Program::single(role.instructions(collective)),
     )?)
 }
 
-/// What `rank` does; gather and scatter take one chunk a rank, the others one in all.
-pub(super) fn instructions(collective: Collective, root: RankId, rank: u32, ranks: usize) -> Vec<Instruction> {
-    let from_root = (rank as usize + ranks - root.index()) % ranks;
-    // Beyond every rank that the rank passes data to.
-    let reach = if from_root == 0 {
-        ranks.next_power_of_two()
-    } else {
-        1 << from_root.trailing_zeros()
-    };
-    // The data of the rank at `place` and the ranks below it: those before the next `span` in number.
-    let data = |place: Place, first: usize, span: usize| {
-        if collective.has_blocks() {
-            Chunks::range(Buffer::Output, Expr::rank_at(place), span.min(ranks - first)).wrapping()
+/// What a rank has to do with the tree.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Role {
+    is_root: bool,
+    /// Ranks less far on than this are below it.
+    reach: usize,
+    /// The ranks below it and itself.
+    size: usize,
+}
+
+impl Role {
+    pub(super) fn new(request: &Request<'_>, rank: u32) -> Self {
+        let ranks = request.ranks();
+        let from_root = (rank as usize + ranks - request.root().index()) % ranks;
+        let reach = if from_root == 0 {
+            ranks.next_power_of_two()
         } else {
-            Chunks::one(Buffer::Output, 0)
+            1 << from_root.trailing_zeros()
+        };
+        Self {
+            is_root: from_root == 0,
+            reach,
+            size: reach.min(ranks - from_root),
         }
-    };
-    let outwards = matches!(collective, Collective::Broadcast | Collective::Scatter);
-    let mut body = Vec::new();
-    if from_root != 0 {
-        let parent = Place::shift(0, Expr::from(0) - reach);
-        let own = data(Place::here(), from_root, reach);
-        body.push(if outwards {
-            Instruction::receive(parent, own)
-        } else {
-            Instruction::send(parent, own)
-        });
     }
-    for step in (0..reach.trailing_zeros()).rev().map(|bit| 1 << bit) {
-        if from_root + step < ranks {
-            let child = || Place::shift(0, Expr::from(step));
-            let theirs = data(child(), from_root + step, step);
-            body.push(match collective {
-                _ if outwards => Instruction::send(child(), theirs),
-                Collective::Reduce => Instruction::reduce(child(), theirs),
-                _ => Instruction::receive(child(), theirs),
+
+    /// What the rank does; gather and scatter take one chunk a rank, the others one in all.
+    pub(super) fn instructions(&self, collective: Collective) -> Vec<Instruction> {
+        let &Self { is_root, reach, size } = self;
+        // The data of the rank at `place` and of those below it.
+        let data = |place: Place, size: usize| {
+            if collective.has_blocks() {
+                Chunks::range(Buffer::Output, Expr::rank_at(place), size).wrapping()
+            } else {
+                Chunks::one(Buffer::Output, 0)
+            }
+        };
+        let outwards = matches!(collective, Collective::Broadcast | Collective::Scatter);
+        let mut body = Vec::new();
+        if !is_root {
+            let parent = Place::shift(0, Expr::from(0) - reach);
+            let own = data(Place::here(), size);
+            body.push(if outwards {
+                Instruction::receive(parent, own)
+            } else {
+                Instruction::send(parent, own)
             });
         }
+        for step in (0..reach.trailing_zeros()).rev().map(|bit| 1 << bit) {
+            if step < size {
+                let child = || Place::shift(0, Expr::from(step));
+                let theirs = data(child(), step.min(size - step));
+                body.push(match collective {
+                    _ if outwards => Instruction::send(child(), theirs),
+                    Collective::Reduce => Instruction::reduce(child(), theirs),
+                    _ => Instruction::receive(child(), theirs),
+                });
+            }
+        }
+        if !outwards {
+            body.reverse();
+        }
+        body
     }
-    if !outwards {
-        body.reverse();
-    }
-    body
 }

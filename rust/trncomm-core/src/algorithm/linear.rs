@@ -53,19 +53,14 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         ),
     };
     let at_root = Instruction::repeat(request.ranks() - 1, vec![at_root]);
-    let program_of = |rank: u32| {
-        Program::single(vec![if rank == root {
-            at_root.clone()
-        } else {
-            elsewhere.clone()
-        }])
-    };
-    Ok(Schedule::by_rank(
+    let program_of = |&is_root: &bool| Program::single(vec![if is_root { at_root.clone() } else { elsewhere.clone() }]);
+    Ok(Schedule::by_role(
         LINEAR.name,
         request.in_place(),
         request.line()?,
         chunks as u64,
         0,
+        |rank| rank == root,
         program_of,
     )?)
 }

@@ -26,8 +26,7 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         return Err(request.not_applicable("even numbers work; ring, bruck and pat serve any number"));
     }
     let steps = (ranks / 2).saturating_sub(1);
-    let program_of = |rank: u32| {
-        let odd = rank % 2 == 1;
+    let program_of = |&odd: &bool| {
         // To the other rank of the pair, and the way in which an odd rank mirrors an even one.
         let inwards = if odd { -1 } else { 1 };
         if ranks == 1 {
@@ -62,12 +61,13 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         }
         Program::single(body)
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         NEIGHBOR_EXCHANGE.name,
         request.in_place(),
         request.line()?,
         ranks as u64,
         0,
+        |rank| rank % 2 == 1,
         program_of,
     )?)
 }

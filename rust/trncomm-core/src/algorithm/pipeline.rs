@@ -26,10 +26,13 @@ pub(super) fn schedule(
 ) -> Result<Schedule, AlgorithmError> {
     let (ranks, root) = (request.ranks(), request.root().index());
     let pieces = request.count(PIECES.name);
-    let program_of = |rank: u32| {
+    let role_of = |rank: u32| -> Vec<Links> {
         let from_root = (rank as usize + ranks - root) % ranks;
-        let streams = (0..).zip(nodes_of(from_root)).flat_map(|(tree, node)| {
-            let links = Links::new(from_root, &node);
+        let nodes = nodes_of(from_root);
+        nodes.iter().map(|node| Links::new(from_root, node)).collect()
+    };
+    let program_of = |role: &Vec<Links>| {
+        let streams = (0..).zip(role).flat_map(|(tree, links)| {
             let first = tree * pieces;
             match request.collective() {
                 Collective::Broadcast => vec![links.down(pieces, first)],
@@ -42,17 +45,19 @@ pub(super) fn schedule(
         });
         Program::parallel(streams.collect())
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         algorithm.name,
         request.in_place(),
         request.line()?,
         trees * pieces,
         0,
+        role_of,
         program_of,
     )?)
 }
 
 /// How far away a rank's neighbours in a tree are.
+#[derive(PartialEq, Eq, Hash)]
 struct Links {
     parent: Option<i64>,
     children: Vec<i64>,

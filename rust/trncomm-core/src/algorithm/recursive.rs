@@ -62,21 +62,20 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
         doubling: request.collective() != Collective::ReduceScatter,
     };
     let fold = Fold::new(ranks);
-    let program_of = |rank: u32| {
-        Program::single(if (rank as usize) >= 2 * fold.extra {
-            fold.exchanges(&parts, &(Expr::rank() - fold.extra))
-        } else if rank % 2 == 1 {
-            fold.odd_of_pair(&parts)
-        } else {
-            fold.even_of_pair(&parts)
+    let program_of = |part: &Part| {
+        Program::single(match part {
+            Part::Alone => fold.exchanges(&parts, &(Expr::rank() - fold.extra)),
+            Part::OddOfPair => fold.odd_of_pair(&parts),
+            Part::EvenOfPair => fold.even_of_pair(&parts),
         })
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         algorithm.name,
         request.in_place(),
         request.line()?,
         ranks as u64,
         0,
+        |rank| fold.part_of(rank),
         program_of,
     )?)
 }
@@ -90,6 +89,17 @@ pub(super) struct Fold {
     ranks: usize,
 }
 
+/// The part that a rank has in a fold.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    /// It isn't paired.
+    Alone,
+    /// It goes on for its pair.
+    OddOfPair,
+    /// It sits out.
+    EvenOfPair,
+}
+
 impl Fold {
     pub(super) fn new(ranks: usize) -> Self {
         let active = 1 << ranks.ilog2();
@@ -97,6 +107,16 @@ impl Fold {
             active,
             extra: ranks - active,
             ranks,
+        }
+    }
+
+    pub(super) fn part_of(&self, rank: u32) -> Part {
+        if rank as usize >= 2 * self.extra {
+            Part::Alone
+        } else if rank % 2 == 1 {
+            Part::OddOfPair
+        } else {
+            Part::EvenOfPair
         }
     }
 

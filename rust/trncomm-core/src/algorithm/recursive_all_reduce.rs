@@ -5,7 +5,7 @@
 //! stores it in a place of its own and adds the old sum there. One step takes L + S/B and the time to add S bytes.
 
 use super::Request;
-use super::recursive::{DOUBLING, Fold};
+use super::recursive::{DOUBLING, Fold, Part};
 use crate::error::AlgorithmError;
 use crate::schedule::{Buffer, Chunks, Combine, Expr, Instruction, Place, Program, Schedule};
 
@@ -13,32 +13,34 @@ pub(super) fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let fold = Fold::new(request.ranks());
     let input = || Chunks::one(Buffer::Input, 0);
     let output = || Chunks::one(Buffer::Output, 0);
-    let program_of = |rank: u32| {
-        let rank = rank as usize;
+    let program_of = |part: &Part| {
         let number = Expr::rank();
-        Program::single(if rank >= 2 * fold.extra {
-            exchanges(&fold, &(number - fold.extra), input())
-        } else if rank % 2 == 1 {
-            let partner = || Place::shift(0, -1);
-            let both = || Chunks::one(Buffer::Scratch, 0);
-            let mut body = vec![Instruction::receive(partner(), both()), add(input(), both())];
-            body.extend(exchanges(&fold, &((number - 1) / 2), both()));
-            body.push(Instruction::send(partner(), output()));
-            body
-        } else {
-            let partner = || Place::shift(0, 1);
-            vec![
-                Instruction::send(partner(), input()),
-                Instruction::receive(partner(), output()),
-            ]
+        Program::single(match part {
+            Part::Alone => exchanges(&fold, &(number - fold.extra), input()),
+            Part::OddOfPair => {
+                let partner = || Place::shift(0, -1);
+                let both = || Chunks::one(Buffer::Scratch, 0);
+                let mut body = vec![Instruction::receive(partner(), both()), add(input(), both())];
+                body.extend(exchanges(&fold, &((number - 1) / 2), both()));
+                body.push(Instruction::send(partner(), output()));
+                body
+            }
+            Part::EvenOfPair => {
+                let partner = || Place::shift(0, 1);
+                vec![
+                    Instruction::send(partner(), input()),
+                    Instruction::receive(partner(), output()),
+                ]
+            }
         })
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         DOUBLING.name,
         request.out_of_place(),
         request.line()?,
         1,
         u64::from(fold.active.ilog2()),
+        |rank| fold.part_of(rank),
         program_of,
     )?)
 }

@@ -40,21 +40,28 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     }
     let active = if odd { ranks - 1 } else { ranks };
     let steps = steps(active);
-    let program_of = |rank: u32| {
-        let rank = rank as usize;
-        if rank == active {
+    // Whether the rank is odd, the one beside the folded one, the folded one.
+    let role_of = |rank: u32| {
+        (
+            rank % 2 == 1,
+            odd && rank as usize + 1 == active,
+            rank as usize == active,
+        )
+    };
+    let program_of = |&(odd_rank, beside, folded): &(bool, bool, bool)| {
+        if folded {
             return Program::single(vec![
                 Instruction::send(Place::shift(0, -1), everything(active)),
                 Instruction::receive(Place::shift(0, -1), everything(active)),
             ]);
         }
         let side = Side {
-            sign: if rank.is_multiple_of(2) { 1 } else { -1 },
+            sign: if odd_rank { -1 } else { 1 },
             active,
             folded: odd,
         };
         let mut body = Vec::new();
-        if odd && rank + 1 == active {
+        if beside {
             body.push(Instruction::reduce(Place::shift(0, 1), everything(active)));
         }
         if collective.reduces() {
@@ -63,17 +70,18 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         if collective != Collective::ReduceScatter {
             body.extend(steps.iter().flat_map(|step| side.all_gather(step)));
         }
-        if odd && rank + 1 == active {
+        if beside {
             body.push(Instruction::send(Place::shift(0, 1), everything(active)));
         }
         Program::single(body)
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         SWING.name,
         request.in_place(),
         request.line()?,
         active as u64,
         0,
+        role_of,
         program_of,
     )?)
 }
