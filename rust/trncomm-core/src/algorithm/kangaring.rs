@@ -48,8 +48,8 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         Shape::new(&[groups.count, groups.size])?,
         request.ranks() as u64,
         0,
-        vec![program_of(true), program_of(false)],
-        |rank| usize::from(!(rank as usize).is_multiple_of(groups.size)),
+        |rank| (rank as usize).is_multiple_of(groups.size),
+        |&primary| program_of(primary),
     )?)
 }
 

@@ -46,8 +46,8 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         Shape::new(&[groups.count, groups.size])?,
         request.ranks() as u64,
         0,
-        (0..groups.size).map(program_of).collect(),
         |rank| rank as usize % groups.size,
+        |&role| program_of(role),
     )?)
 }
 

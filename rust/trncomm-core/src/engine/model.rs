@@ -81,7 +81,13 @@ pub fn simulate(
     let code = Code::new(schedule, layout)?;
     match model {
         Model::LogGp => run(&code, topology, LogGp::new(topology), Untracked, control),
-        Model::Flow => run(&code, topology, Flow::new(topology, FlowOptions::default()), Untracked, control),
+        Model::Flow => run(
+            &code,
+            topology,
+            Flow::new(topology, FlowOptions::default()),
+            Untracked,
+            control,
+        ),
         Model::Packet if Packet::serves(topology) => run(&code, topology, Packet::new(topology)?, Untracked, control),
         Model::Packet => run(&code, topology, Switched::new(topology)?, Untracked, control),
     }

@@ -175,7 +175,10 @@ impl<'t> Packet<'t, Wheel> {
             && fabric.queueing() == Queueing::VirtualOutput
             && matches!(fabric.policy(), Policy::Fixed | Policy::FlowHash { .. })
             && topology.endpoint().window().is_none()
-            && !topology.faults().iter().any(|fault| matches!(fault, Fault::LinkErrors { .. }))
+            && !topology
+                .faults()
+                .iter()
+                .any(|fault| matches!(fault, Fault::LinkErrors { .. }))
     }
 
     /// An idle network with the topology's packet format.
