@@ -94,8 +94,8 @@ impl Costs<'_> {
     }
 
     fn touched(&self, bytes: Bytes, touches: u32) -> Option<Bytes> {
-        let touched = bytes.get().saturating_mul(touches.into());
-        (self.endpoint.memory().is_some() && touched > 0).then_some(Bytes::new(touched))
+        let passing = bytes.get().saturating_mul(touches.into());
+        (self.endpoint.memory().is_some() && passing > 0).then_some(Bytes::new(passing))
     }
 
     /// Whether every message of a rank takes the same time to launch.
