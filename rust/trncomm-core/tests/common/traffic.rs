@@ -7,13 +7,12 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use trncomm_core::algorithm;
 use trncomm_core::collective::{Collective, Goal};
-use trncomm_core::ids::LinkId;
 use trncomm_core::schedule::{Buffer, Chunks, Combine, Expr, Instruction, Place, Program, Schedule, Shape, Stream};
 use trncomm_core::topology::Topology;
 use trncomm_core::units::Time;
 
-use super::build;
 use super::networks::{packet_format, settings, topology};
+use super::{build, describe};
 
 /// Something to simulate: a schedule on a topology, with a size.
 #[derive(Clone)]
@@ -27,27 +26,14 @@ pub struct Job {
 /// Short enough to be read when a test fails.
 impl fmt::Debug for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let topology = &self.topology;
-        writeln!(
-            f,
-            "{} bytes, elements of {}, on {} {:?}",
-            self.size,
-            self.element,
-            topology.name(),
-            topology.shape()
-        )?;
-        writeln!(f, "{:?}, {:?}", topology.endpoint(), topology.packet_format())?;
-        for link in (0..topology.links()).map(LinkId::new) {
-            let (from, to) = (topology.source(link), topology.destination(link));
-            let (bandwidth, latency) = (topology.bandwidth(link), topology.latency(link));
-            writeln!(f, "link {link}: {from} -> {to}, {bandwidth}, {latency}")?;
-        }
+        writeln!(f, "{} bytes, elements of {}", self.size, self.element)?;
+        describe(&self.topology, f)?;
         write!(f, "{}", self.schedule)
     }
 }
 
 /// The number of chunks of a buffer of [`Traffic`].
-const CHUNKS: u64 = 8;
+pub const CHUNKS: u64 = 8;
 
 /// One thing that is done by a stream of a rank; a message by streams of the same number at both ends.
 #[derive(Clone, Debug)]
@@ -100,6 +86,14 @@ impl Traffic {
             }
         }
         renamed
+    }
+
+    /// The messages: from, to, and their chunks, first and count.
+    pub fn messages(&self) -> impl Iterator<Item = (u32, u32, (u64, u64))> {
+        self.acts.iter().filter_map(|act| match *act {
+            Act::Message { from, to, chunks, .. } => Some((from, to, chunks)),
+            _ => None,
+        })
     }
 
     /// A program for each rank, which names its peers by number.
