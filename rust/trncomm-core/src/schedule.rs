@@ -123,30 +123,6 @@ impl Schedule {
         Self::checked(name.into(), goal, shape, chunks, scratch, programs, roles)
     }
 
-    /// A few programs, of which `role_of` names the one that a rank runs by its index.
-    pub fn by_role(
-        name: impl Into<String>,
-        goal: Goal,
-        shape: Shape,
-        chunks: u64,
-        scratch: u64,
-        programs: Vec<Program>,
-        role_of: impl Fn(u32) -> usize,
-    ) -> Result<Self, ScheduleError> {
-        let ranks = u32::try_from(shape.ranks()).expect("a shape's ranks fit 32 bits");
-        let role = |rank: u32| {
-            let role = role_of(rank);
-            let known = u32::try_from(role).ok().filter(|_| role < programs.len());
-            known.ok_or_else(|| ScheduleError::Shape(format!("rank {rank} runs program {role} of {}", programs.len())))
-        };
-        let roles = if programs.len() == 1 {
-            Roles::Same
-        } else {
-            Roles::Table((0..ranks).map(role).collect::<Result<_, _>>()?)
-        };
-        Self::checked(name.into(), goal, shape, chunks, scratch, programs, roles)
-    }
-
     fn checked(
         name: String,
         goal: Goal,

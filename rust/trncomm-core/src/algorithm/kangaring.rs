@@ -30,7 +30,7 @@ pub(super) const KANGARING: Algorithm = Algorithm {
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let groups = Groups::new(request)?;
-    let program_of = |primary: bool| {
+    let program_of = |&primary: &bool| {
         let mut body = Vec::new();
         if request.collective() != Collective::AllGather {
             body.push(if primary { reduce_along(groups) } else { add(groups) });
@@ -48,8 +48,8 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         Shape::new(&[groups.count, groups.size])?,
         request.ranks() as u64,
         0,
-        vec![program_of(true), program_of(false)],
-        |rank| usize::from(!(rank as usize).is_multiple_of(groups.size)),
+        |rank| (rank as usize).is_multiple_of(groups.size),
+        program_of,
     )?)
 }
 
