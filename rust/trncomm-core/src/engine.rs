@@ -3,7 +3,9 @@
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
 mod budget;
+mod costs;
 mod flow;
+mod histogram;
 mod instant;
 mod lanes;
 mod loggp;
@@ -15,7 +17,9 @@ mod packet;
 mod queue;
 mod resources;
 
+pub use costs::Costs;
 pub use flow::{Flow, FlowOptions};
+pub use histogram::Histogram;
 pub use instant::Instant;
 pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};

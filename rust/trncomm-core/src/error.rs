@@ -19,6 +19,9 @@ pub enum UnitError {
         /// The rate of the transfer.
         bandwidth: Bandwidth,
     },
+    /// A duration that a factor makes too long.
+    #[error("a duration passes 2^64 ps (213 days), the longest that can be simulated")]
+    DurationOverflow,
     /// A text that doesn't read as the quantity.
     #[error("can't read {text:?} as a {quantity}; expected {expected}")]
     Unreadable {

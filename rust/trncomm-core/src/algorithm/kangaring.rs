@@ -30,7 +30,7 @@ pub(super) const KANGARING: Algorithm = Algorithm {
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let groups = Groups::new(request)?;
-    let program_of = |&primary: &bool| {
+    let program_of = |primary: bool| {
         let mut body = Vec::new();
         if request.collective() != Collective::AllGather {
             body.push(if primary { reduce_along(groups) } else { add(groups) });
@@ -49,7 +49,7 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         request.ranks() as u64,
         0,
         |rank| (rank as usize).is_multiple_of(groups.size),
-        program_of,
+        |&primary| program_of(primary),
     )?)
 }
 

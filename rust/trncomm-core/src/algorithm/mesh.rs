@@ -29,7 +29,7 @@ pub(super) const MESH: Algorithm = Algorithm {
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let groups = Groups::new(request)?;
     let mesh = Mesh { groups };
-    let program_of = |&place: &usize| {
+    let program_of = |place: usize| {
         let served = mesh.served(place);
         let mut body = Vec::new();
         if request.collective() != Collective::AllGather {
@@ -47,7 +47,7 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
         request.ranks() as u64,
         0,
         |rank| rank as usize % groups.size,
-        program_of,
+        |&role| program_of(role),
     )?)
 }
 

@@ -361,6 +361,11 @@ impl Network for Flow<'_> {
         }
     }
 
+    /// A short message overtakes a long one that shares its route.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     fn traffic(&self) -> Traffic {
         Traffic {
             packet_hops: self.hops,

@@ -6,7 +6,7 @@ use super::flow::{Flow, FlowOptions};
 use super::loggp::LogGp;
 use super::machine::{Control, Outcome, Progress, run};
 use super::memory::Untracked;
-use super::packet::Packet;
+use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
 use crate::schedule::{Code, Layout, Schedule};
 use crate::topology::Topology;
@@ -79,16 +79,16 @@ pub fn simulate(
     }
     let layout = Layout::new(size, element, schedule.chunks())?;
     let code = Code::new(schedule, layout)?;
-    let endpoint = topology.endpoint();
     match model {
-        Model::LogGp => run(&code, endpoint, LogGp::new(topology), Untracked, control),
+        Model::LogGp => run(&code, topology, LogGp::new(topology), Untracked, control),
         Model::Flow => run(
             &code,
-            endpoint,
+            topology,
             Flow::new(topology, FlowOptions::default()),
             Untracked,
             control,
         ),
-        Model::Packet => run(&code, endpoint, Packet::new(topology)?, Untracked, control),
+        Model::Packet if Packet::serves(topology) => run(&code, topology, Packet::new(topology)?, Untracked, control),
+        Model::Packet => run(&code, topology, Switched::new(topology)?, Untracked, control),
     }
 }

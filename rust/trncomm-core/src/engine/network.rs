@@ -70,6 +70,18 @@ pub trait Network {
     /// Asks for [`Due::Woken`] with `token` at `at`, not before the present instant.
     fn wake(&mut self, at: Time, token: u32);
 
+    /// Asks for [`Due::Woken`] with `token` when `bytes` have passed the memory of a rank, from the present instant on.
+    ///
+    /// Asked only where the endpoint has a memory rate, so a model for networks without one may leave it out.
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        unreachable!("no memory rate, yet {bytes} are to pass the memory of rank {rank} for {token}")
+    }
+
+    /// Whether messages of one source and destination are delivered in the order of their posting, if they enter in it.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     /// Moves on to the next instant at which something is due, and appends all that is due then to `due`.
     fn advance(&mut self, due: &mut Vec<Due>) -> Advance;
 

@@ -27,7 +27,7 @@ use super::network::{Advance, Due, MessageId, Network, Traffic};
 use super::queue::{Queue, Wheel};
 use crate::error::SimulationError;
 use crate::ids::{LinkId, RankId};
-use crate::topology::{PacketFormat, Topology};
+use crate::topology::{Arbitration, Fault, PacketFormat, Policy, Queueing, Topology};
 use crate::units::{Bandwidth, Bytes, Time};
 
 /// A packet network with unlimited buffers.
@@ -167,6 +167,20 @@ impl Event {
 }
 
 impl<'t> Packet<'t, Wheel> {
+    /// Whether this model, without limits, does all that a topology's fabric asks for; [`Switched`] does in any case.
+    pub fn serves(topology: &Topology) -> bool {
+        let fabric = topology.fabric();
+        fabric.buffer().is_none()
+            && fabric.arbitration() == Arbitration::FirstCome
+            && fabric.queueing() == Queueing::VirtualOutput
+            && matches!(fabric.policy(), Policy::Fixed | Policy::FlowHash { .. })
+            && topology.endpoint().window().is_none()
+            && !topology
+                .faults()
+                .iter()
+                .any(|fault| matches!(fault, Fault::LinkErrors { .. }))
+    }
+
     /// An idle network with the topology's packet format.
     pub fn new(topology: &'t Topology) -> Result<Self, SimulationError> {
         let format = topology.packet_format();

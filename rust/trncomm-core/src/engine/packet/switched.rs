@@ -157,15 +157,13 @@ impl<'t> Switched<'t> {
         let count = resources.count();
         let node_slots = |node: NodeId| index(topology.ports(node) * channels);
         let slots: Vec<(u32, u32)> = (0..count)
-            .map(|resource| match resources.link(resource) {
-                Some(link) => {
-                    let own = index((topology.output_port(link) as usize + 1) * channels - 1);
-                    (node_slots(topology.source(link)) + 1, own)
-                }
-                None => {
+            .map(|resource| {
+                let Some(link) = resources.link(resource) else {
                     let own = node_slots(NodeId::new(resource - topology.links()));
-                    (own + 1, own)
-                }
+                    return (own + 1, own);
+                };
+                let own = index((topology.output_port(link) as usize + 1) * channels - 1);
+                (node_slots(topology.source(link)) + 1, own)
             })
             .collect();
         let room = fabric.buffer().map_or(u64::MAX, Bytes::get);
