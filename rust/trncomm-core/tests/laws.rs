@@ -13,7 +13,7 @@ use proptest::sample::Index;
 use trncomm_core::bounds::{Contention, tightest};
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{
-    Advance, Control, Due, Heap, LogGp, MessageId, Model, Network, Packet, Untracked, run, simulate,
+    Advance, Control, Due, Flow, FlowOptions, Heap, LogGp, MessageId, Model, Network, Packet, Untracked, run, simulate,
 };
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::{Code, Layout, Schedule};
@@ -23,6 +23,13 @@ use trncomm_core::units::{Bytes, Time};
 fn report(topology: &Topology, schedule: &Schedule, size: u64, element: u64, model: Model) -> Report {
     let result = match model {
         Model::LogGp => run_on(topology, schedule, size, element, LogGp::new(topology)),
+        Model::Flow => run_on(
+            topology,
+            schedule,
+            size,
+            element,
+            Flow::new(topology, FlowOptions::default()),
+        ),
         Model::Packet => {
             let network = Packet::new(topology).expect("rates that fit");
             run_on(topology, schedule, size, element, network)
@@ -108,7 +115,7 @@ proptest! {
                 sent[from as usize] += bytes;
                 messages += 1;
                 let headers = match model {
-                    Model::LogGp => 0,
+                    Model::LogGp | Model::Flow => 0,
                     Model::Packet => bytes.div_ceil(payload).max(1) * header,
                 };
                 let mut path = Vec::new();
