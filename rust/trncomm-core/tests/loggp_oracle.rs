@@ -5,6 +5,7 @@ mod common;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
+use common::networks::{memory, with_memory};
 use common::traffic::{Job, collective_job, traffic_job};
 use common::{cases, run_on, serialization};
 use proptest::prelude::*;
@@ -16,12 +17,16 @@ use trncomm_core::units::{Bytes, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
-    /// A message enters the network at its source.
-    Entered(MessageId),
     /// The head of a message has come to the last link of its route.
-    Reached(MessageId),
+    AtLastLink(MessageId),
+    /// To the memory of its receiver.
+    AtMemory(MessageId),
+    /// Through the memory of its sender to the first link of its route.
+    AtFirstLink(MessageId),
     Delivered(MessageId),
     Woken(u32),
+    /// A message enters the network at its source.
+    Entered(MessageId),
 }
 
 struct Message {
@@ -29,13 +34,13 @@ struct Message {
     source: RankId,
     destination: RankId,
     bytes: u64,
-    /// When its first byte goes onto the first link.
-    start: u64,
-    /// Its place among those that entered.
-    entered: u64,
+    /// When its last byte would come to where its head goes next, were all that follows free.
+    tail: u64,
+    /// Its place among those that entered, or left their last links.
+    turn: u64,
 }
 
-/// Only the first and the last link of a route are ever busy.
+/// Only memories and the first and the last link of a route are ever busy.
 struct PlainPorts<'t> {
     topology: &'t Topology,
     now: u64,
@@ -43,7 +48,9 @@ struct PlainPorts<'t> {
     heap: BinaryHeap<Reverse<(u64, u64, Happening)>>,
     made: u64,
     messages: BTreeMap<MessageId, Message>,
+    /// When each link is free, and the memory of each rank.
     free: Vec<u64>,
+    free_memory: Vec<u64>,
     /// When the last message between two ranks is delivered.
     ends: BTreeMap<(RankId, RankId), u64>,
     traffic: Traffic,
@@ -58,6 +65,7 @@ impl<'t> PlainPorts<'t> {
             made: 0,
             messages: BTreeMap::new(),
             free: vec![0; topology.links()],
+            free_memory: vec![0; topology.ranks()],
             ends: BTreeMap::new(),
             traffic: Traffic {
                 link_bytes: vec![0; topology.links()],
@@ -70,6 +78,13 @@ impl<'t> PlainPorts<'t> {
     fn plan(&mut self, time: u64, happening: Happening) {
         self.heap.push(Reverse((time, self.made, happening)));
         self.made += 1;
+    }
+
+    fn turn(&mut self, id: MessageId) -> &mut Message {
+        let message = self.messages.get_mut(&id).expect("posted");
+        message.turn = self.made;
+        self.made += 1;
+        message
     }
 
     fn span(&self, link: LinkId, bytes: u64) -> u64 {
@@ -88,33 +103,86 @@ impl<'t> PlainPorts<'t> {
         start
     }
 
-    /// A message goes onto its first link.
+    /// Lets bytes pass a memory from now on, or once it is free; returns when they begin and when they have.
+    fn occupy_memory(&mut self, rank: RankId, bytes: u64) -> (u64, u64) {
+        let rate = self.topology.endpoint().memory().expect("a rate").bytes_per_second();
+        let free = &mut self.free_memory[rank.index()];
+        let start = self.now.max(*free);
+        *free = start + serialization(bytes, rate);
+        (start, *free)
+    }
+
+    /// How often a byte touches the memory at the sender and at the receiver; not at all where memories take no time.
+    fn touches(&self) -> (u64, u64) {
+        let endpoint = self.topology.endpoint();
+        let touches = endpoint.touches();
+        endpoint
+            .memory()
+            .map_or((0, 0), |_| (touches.read.into(), touches.write.into()))
+    }
+
+    /// A message sets out.
     fn enter(&mut self, id: MessageId) {
-        let Message { ref route, bytes, .. } = self.messages[&id];
-        let route = route.clone();
-        let start = self.occupy(route[0], bytes);
-        let made = self.made;
-        let message = self.messages.get_mut(&id).expect("posted");
-        (message.start, message.entered) = (start, made);
-        if route.len() == 1 {
-            self.finish(id, start);
+        let now = self.now;
+        let message = self.turn(id);
+        message.tail = now;
+        let (source, bytes) = (message.source, message.bytes);
+        let (reads, _) = self.touches();
+        if reads == 0 {
+            self.onto_first_link(id);
         } else {
-            let before = self.latency(&route[..route.len() - 1]);
-            self.plan(start + before, Happening::Reached(id));
+            let (start, end) = self.occupy_memory(source, reads * bytes);
+            self.messages.get_mut(&id).expect("posted").tail = end;
+            self.plan(start, Happening::AtFirstLink(id));
         }
     }
 
-    /// A message goes onto its last link at `last_start`: it ends when its last byte has passed the slowest link, but
-    /// not before those sent ahead of it to the same rank.
-    fn finish(&mut self, id: MessageId, last_start: u64) {
-        let message = &self.messages[&id];
-        let (route, bytes) = (&message.route, message.bytes);
-        let last = route[route.len() - 1];
+    /// A message goes onto its first link; its end comes to the last one when it has passed the slowest link of all.
+    fn onto_first_link(&mut self, id: MessageId) {
+        let Message { ref route, bytes, .. } = self.messages[&id];
+        let route = route.clone();
+        let start = self.occupy(route[0], bytes);
+        let before = self.latency(&route[..route.len() - 1]);
         let slowest = route.iter().map(|&link| self.span(link, bytes)).max().expect("links");
-        let tail = message.start + self.latency(&route[..route.len() - 1]) + slowest;
-        let end = tail.max(last_start + self.span(last, bytes)) + self.latency(&[last]);
+        let message = self.messages.get_mut(&id).expect("posted");
+        message.tail = message.tail.max(start + slowest) + before;
+        if route.len() == 1 {
+            self.leave_last_link(id, start);
+        } else {
+            self.plan(start + before, Happening::AtLastLink(id));
+        }
+    }
+
+    /// A message has its last link from `start` on.
+    fn leave_last_link(&mut self, id: MessageId, start: u64) {
+        let Message { ref route, bytes, .. } = self.messages[&id];
+        let last = route[route.len() - 1];
+        let (served, latency) = (start + self.span(last, bytes), self.latency(&[last]));
+        let (_, writes) = self.touches();
+        let message = self.turn(id);
+        message.tail = message.tail.max(served) + latency;
+        if writes == 0 {
+            self.end(id);
+        } else {
+            self.plan(start + latency, Happening::AtMemory(id));
+        }
+    }
+
+    /// A message goes into the memory of its receiver.
+    fn into_memory(&mut self, id: MessageId) {
+        let Message { destination, bytes, .. } = self.messages[&id];
+        let (_, writes) = self.touches();
+        let (_, end) = self.occupy_memory(destination, writes * bytes);
+        let message = self.messages.get_mut(&id).expect("posted");
+        message.tail = message.tail.max(end);
+        self.end(id);
+    }
+
+    /// A message ends when its last byte has passed all, but not before those sent ahead of it to the same rank.
+    fn end(&mut self, id: MessageId) {
+        let message = &self.messages[&id];
         let pair = (message.source, message.destination);
-        let end = end.max(self.ends.get(&pair).copied().unwrap_or(0));
+        let end = message.tail.max(self.ends.get(&pair).copied().unwrap_or(0));
         self.ends.insert(pair, end);
         self.plan(end, Happening::Delivered(id));
     }
@@ -128,6 +196,19 @@ impl<'t> PlainPorts<'t> {
             .chain([u32::MAX])
             .collect()
     }
+
+    /// The port by which a message comes to its receiver.
+    fn port(&self, id: MessageId) -> u32 {
+        let route = &self.messages[&id].route;
+        self.topology.input_port(route[route.len() - 1])
+    }
+
+    /// The route of the policy.
+    fn route(&self, source: RankId, destination: RankId) -> Result<Vec<LinkId>, SimulationError> {
+        let mut route = Vec::new();
+        self.topology.route(source, destination, &mut route)?;
+        Ok(route)
+    }
 }
 
 impl Network for PlainPorts<'_> {
@@ -139,8 +220,7 @@ impl Network for PlainPorts<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        let mut route = Vec::new();
-        self.topology.route(source, destination, &mut route)?;
+        let route = self.route(source, destination)?;
         let bytes = bytes.get();
         for &link in &route {
             self.traffic.link_bytes[link.index()] += bytes;
@@ -152,11 +232,21 @@ impl Network for PlainPorts<'_> {
             source,
             destination,
             bytes,
-            start: 0,
-            entered: 0,
+            tail: 0,
+            turn: 0,
         };
         self.messages.insert(message, record);
-        self.plan(at.picoseconds(), Happening::Entered(message));
+        if at.picoseconds() == self.now {
+            self.enter(message);
+        } else {
+            self.plan(at.picoseconds(), Happening::Entered(message));
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        let (_, end) = self.occupy_memory(rank, bytes.get());
+        self.plan(end, Happening::Woken(token));
         Ok(())
     }
 
@@ -167,33 +257,43 @@ impl Network for PlainPorts<'_> {
     fn advance(&mut self, due: &mut Vec<Due>) -> Advance {
         while let Some(&Reverse((now, _, _))) = self.heap.peek() {
             self.now = now;
-            let (mut entered, mut reached) = (Vec::new(), Vec::new());
-            while let Some(&Reverse((time, _, happening))) = self.heap.peek()
-                && time == now
-            {
-                self.heap.pop();
-                match happening {
-                    Happening::Entered(id) => entered.push(id),
-                    Happening::Reached(id) => reached.push(id),
-                    Happening::Delivered(id) => due.push(Due::Delivered(id)),
-                    Happening::Woken(token) => due.push(Due::Woken(token)),
+            let (mut at_last, mut at_memory, mut at_first) = (Vec::new(), Vec::new(), Vec::new());
+            let mut entered = Vec::new();
+            // A station of one kind serves all that have come at this instant, and what that brings to others comes
+            // before what reaches later kinds.
+            loop {
+                while let Some(&Reverse((time, _, happening))) = self.heap.peek()
+                    && time == now
+                {
+                    self.heap.pop();
+                    match happening {
+                        Happening::Entered(id) => entered.push(id),
+                        Happening::AtLastLink(id) => at_last.push(id),
+                        Happening::AtMemory(id) => at_memory.push(id),
+                        Happening::AtFirstLink(id) => at_first.push(id),
+                        Happening::Delivered(id) => due.push(Due::Delivered(id)),
+                        Happening::Woken(token) => due.push(Due::Woken(token)),
+                    }
+                }
+                if !at_last.is_empty() {
+                    at_last.sort_by_key(|&id| (self.places(id), self.messages[&id].turn));
+                    for id in at_last.drain(..) {
+                        let message = &self.messages[&id];
+                        let (last, bytes) = (message.route[message.route.len() - 1], message.bytes);
+                        let start = self.occupy(last, bytes);
+                        self.leave_last_link(id, start);
+                    }
+                } else if !at_memory.is_empty() {
+                    at_memory.sort_by_key(|&id| (self.port(id), self.messages[&id].turn));
+                    at_memory.drain(..).for_each(|id| self.into_memory(id));
+                } else if !at_first.is_empty() {
+                    at_first.sort_by_key(|&id| self.messages[&id].turn);
+                    at_first.drain(..).for_each(|id| self.onto_first_link(id));
+                } else {
+                    break;
                 }
             }
-            reached.sort_by_key(|&id| (self.places(id), self.messages[&id].entered));
-            for id in reached {
-                let message = &self.messages[&id];
-                let (last, bytes) = (message.route[message.route.len() - 1], message.bytes);
-                let start = self.occupy(last, bytes);
-                self.finish(id, start);
-            }
-            // What has just been finished may end at this very instant, and does so before anything starts.
-            if self.heap.peek().is_some_and(|&Reverse((time, _, _))| time == now) {
-                entered.iter().for_each(|&id| self.plan(now, Happening::Entered(id)));
-                continue;
-            }
-            for id in entered {
-                self.enter(id);
-            }
+            entered.into_iter().for_each(|id| self.enter(id));
             if !due.is_empty() {
                 return Advance::Due(Time::from_picoseconds(now));
             }
@@ -230,5 +330,14 @@ proptest! {
     #[test]
     fn traffic_of_any_kind_takes_the_times_of_the_plain_rules(job in traffic_job()) {
         check(&job)?;
+    }
+
+    #[test]
+    fn memories_take_the_times_of_the_plain_rules(
+        job in prop_oneof![collective_job(), traffic_job()],
+        memory in memory(),
+    ) {
+        let topology = with_memory(job.topology.clone(), memory);
+        check(&Job { topology, ..job })?;
     }
 }

@@ -1,4 +1,4 @@
-//! The `loggp` model: only a rank's own ports contend.
+//! The `loggp` model: only a rank's own ports and memories contend.
 //!
 //! A message of b bytes occupies the first link of its route, then the last one, for b bytes at that link's rate each,
 //! first-come first-served; what lies between costs latency and, where it is slower, its serialisation, but is never
@@ -6,10 +6,22 @@
 //! inverse of the slowest rate, an uncontended message takes L + b·G, as in `LogGP` (Alexandrov et al., SPAA 1995)
 //! with o = 0 and one byte's worth of gap more: b instead of b − 1.
 //!
-//! Messages that reach a last link at one instant are served by the place of the links that they come in by, relative
-//! to that link ([`Topology::tie`]), then by that of the links before, back to where they started; those that start at
-//! a node come after those that pass it. Messages between the same two ranks never overtake one another: where what
+//! Where the endpoint has a memory rate, the memory of the sender comes before the first link and that of the receiver
+//! after the last one, without latency, each occupied for as many bytes as touch it. So a message has at most four
+//! stations, and its head comes from one to the next. What a rank reduces or copies waits for its memory in the same
+//! line.
+//!
+//! **Ties.** At one instant heads are served at last links first, then at the memories of receivers, then at first
+//! links, then what enters. Messages that reach a last link at one instant are served by the place of the links that
+//! they come in by, relative to that link ([`Topology::tie`]), then by that of the links before, back to where they
+//! started; those that start at a node come after those that pass it. Messages that reach a memory are served by the
+//! input port. Messages between the same two ranks never overtake one another: where what
 //! lies between is slower than the last link, a short message ends no sooner than the long one ahead of it.
+//!
+//! Of the fabric's policies the flow hash picks routes here as in the other models. Packets aren't spread: with
+//! the others every message takes its fixed route.
+
+mod places;
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -20,31 +32,36 @@ use super::budget::Budget;
 use super::lanes::Lanes;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use super::queue::{Queue, Wheel};
+use super::resources::{Hop, Resources};
 use crate::error::SimulationError;
 use crate::ids::{LinkId, RankId};
 use crate::topology::Topology;
 use crate::units::{Bytes, Time};
+use places::{at_last_link, order_of_ways};
 
-/// A network in which only the first and the last link of a route are ever busy.
+/// A network in which only memories and the first and the last link of a route are ever busy.
 #[derive(Debug)]
 pub struct LogGp<'t> {
     topology: &'t Topology,
+    resources: Resources<'t>,
     queue: Wheel,
     now: Time,
+    /// A lane for every resource, and one more for every memory: of the heads that leave it for a first link.
     lanes: Lanes,
     free: Vec<Time>,
     messages: Vec<Message>,
     /// Messages that have not entered yet, by the time at which they do, then in the order of posting.
     entering: VecDeque<(Time, MessageId)>,
-    entered: u64,
-    /// Messages whose heads have reached their last links at this instant, by places alike as far as a key holds them.
+    served: u64,
+    /// Messages whose heads have reached a station of one kind at this instant, by places alike as far as a key holds
+    /// them.
     reached: Vec<MessageId>,
     /// When the last message from one rank to another ends, and its place among those that end then; only for
     /// messages that might be overtaken.
     ends: FxHashMap<(RankId, RankId), (Time, u64)>,
     link_bytes: Vec<u64>,
     link_busy: Vec<u64>,
-    path: Vec<LinkId>,
+    route: Vec<Hop>,
     budget: Budget,
     events: u64,
     hops: u64,
@@ -55,19 +72,30 @@ pub struct LogGp<'t> {
 struct Message {
     source: RankId,
     destination: RankId,
+    /// The memory of the sender, where it takes time.
+    read: Option<Memory>,
     first: LinkId,
     last: LinkId,
-    /// How long the first link is busy with it, the last one, and the slowest of all.
+    /// The memory of the receiver, where it takes time.
+    write: Option<Memory>,
+    /// How long the first link is busy with it, the last one, and the slowest of all links.
     spans: Spans,
     /// The latency of all links but the last.
     before: Time,
-    /// See [`LogGp::ties`].
+    /// See [`at_last_link`].
     ties: u64,
     is_empty: bool,
-    /// When its end reaches the last link, were that free.
+    /// When its end reaches the station that its head reaches next, were all that follows free.
     tail: Time,
-    /// Its number among the messages that have entered.
-    entered: u64,
+    /// Its number among the messages that have entered, or have had their last link.
+    served: u64,
+}
+
+/// A memory that a message occupies for a span.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    resource: u32,
+    span: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,19 +105,20 @@ struct Spans {
     slowest: Time,
 }
 
-/// What an event is; those of one instant are handled in this order. A key holds the time (64 bits), the kind (2), the
-/// place at the last link (18), that at the link before (11), the lane's mark (1), and the message or token (32). For
-/// a delivery the places are its place among those of one source and destination at that instant.
-const HEAD: u64 = 0;
-const DELIVERED: u64 = 1;
-const WOKEN: u64 = 2;
+/// What an event is; those of one instant are handled in this order. A key holds the time (64 bits), the kind (3), the
+/// place at the last link or memory (18), that at the link before (10), the lane's mark (1), and the message or token
+/// (32). For a delivery the places are its place among those of one source and destination at that instant.
+const AT_LAST_LINK: u64 = 0;
+const AT_MEMORY: u64 = 1;
+const AT_FIRST_LINK: u64 = 2;
+const DELIVERED: u64 = 3;
+const WOKEN: u64 = 4;
 
-/// The most that the place at the link before, and the place of a delivery, can be in a key.
-const MAX_PLACE_BEFORE: u64 = (1 << 11) - 1;
-const MAX_PLACE_AT_END: u64 = (1 << 28) - 1;
+/// The most that the place of a delivery can be in a key.
+const MAX_PLACE_AT_END: u64 = (1 << 27) - 1;
 
 fn key(time: Time, kind: u64, ties: u64, number: u32) -> u128 {
-    u128::from(time.picoseconds()) << 64 | u128::from(kind << 62 | ties << 33 | u64::from(number))
+    u128::from(time.picoseconds()) << 64 | u128::from(kind << 61 | ties << 33 | u64::from(number))
 }
 
 impl<'t> LogGp<'t> {
@@ -101,130 +130,179 @@ impl<'t> LogGp<'t> {
             .iter()
             .min()
             .map_or(1, |latency| latency.picoseconds() / 4);
+        let resources = Resources::new(topology);
+        let count = resources.count();
         Self {
             topology,
+            resources,
             queue: Wheel::new(shortest),
             now: Time::ZERO,
-            lanes: Lanes::new(topology.links()),
-            free: vec![Time::ZERO; topology.links()],
+            lanes: Lanes::new(count + (count - topology.links())),
+            free: vec![Time::ZERO; count],
             messages: Vec::new(),
             entering: VecDeque::new(),
-            entered: 0,
+            served: 0,
             reached: Vec::new(),
             ends: FxHashMap::default(),
             link_bytes: vec![0; topology.links()],
             link_busy: vec![0; topology.links()],
-            path: Vec::new(),
+            route: Vec::new(),
             budget: Budget::default(),
             events: 0,
             hops: 0,
         }
     }
 
-    /// Occupies `link` for `span` from `ready` on, or once it is free; returns the start.
-    fn occupy(&mut self, link: LinkId, ready: Time, span: Time) -> Time {
-        let free = &mut self.free[link.index()];
+    /// Occupies a resource for `span` from `ready` on, or once it is free; returns the start.
+    fn occupy(&mut self, resource: usize, ready: Time, span: Time) -> Time {
+        let free = &mut self.free[resource];
         let start = ready.max(*free);
         *free = start + span;
         start
     }
 
-    /// The places of a message at the last link of its route and, as far as a key holds it, at the one before; the
-    /// last place there for a message that starts there.
-    fn ties(&self, path: &[LinkId]) -> u64 {
-        let place = |pair: &[LinkId]| u64::from(self.topology.tie(pair[0], pair[1]));
-        let mut places = path.windows(2).rev().map(place);
-        let (at_last, before) = (places.next().unwrap_or(0), places.next());
-        at_last << 11 | before.map_or(MAX_PLACE_BEFORE, |place| place.min(MAX_PLACE_BEFORE))
+    fn number(&mut self) -> u64 {
+        self.served += 1;
+        self.served
     }
 
-    /// Puts a message onto its first link.
+    /// The lane of the heads that leave a memory for a first link.
+    fn lane_behind(&self, memory: Memory) -> usize {
+        memory.resource as usize + self.topology.ranks()
+    }
+
+    /// The lane of the heads that come to the receiver, or of messages that end there.
+    fn last_lane(message: &Message) -> usize {
+        message
+            .write
+            .map_or(message.last.index(), |memory| memory.resource as usize)
+    }
+
+    /// A message sets out: through the memory of its sender, or at once onto its first link.
     fn enter(&mut self, at: Time, id: MessageId) {
+        let number = self.number();
+        let message = &mut self.messages[id as usize];
+        message.served = number;
+        let Some(memory) = message.read else {
+            message.tail = at;
+            self.onto_first_link(at, id);
+            return;
+        };
+        let start = self.occupy(memory.resource as usize, at, memory.span);
+        self.messages[id as usize].tail = start + memory.span;
+        let lane = self.lane_behind(memory);
+        self.lanes
+            .push(&mut self.queue, lane, key(start, AT_FIRST_LINK, 0, id));
+    }
+
+    /// Puts a message whose head is there onto its first link.
+    fn onto_first_link(&mut self, at: Time, id: MessageId) {
         let Message {
             first,
             last,
             spans,
             before,
             ties,
+            tail,
             ..
         } = self.messages[id as usize];
-        let start = self.occupy(first, at, spans.first);
-        let message = &mut self.messages[id as usize];
-        message.tail = start + spans.slowest + before;
-        message.entered = self.entered;
-        self.entered += 1;
+        let start = self.occupy(first.index(), at, spans.first);
+        self.messages[id as usize].tail = tail.max(start + spans.slowest) + before;
         // Only a route of one link ends with the link that it begins with.
         if first == last {
-            self.finish(id, start);
+            self.leave_last_link(id, start);
         } else {
-            self.lanes
-                .push(&mut self.queue, first.index(), key(start + before, HEAD, ties, id));
+            self.lanes.push(
+                &mut self.queue,
+                first.index(),
+                key(start + before, AT_LAST_LINK, ties, id),
+            );
         }
     }
 
-    /// Lets the messages in `reached` have their last links.
-    fn serve_reached(&mut self) {
+    /// Lets a message that has its last link from `start` on go to the memory of its receiver, or end.
+    fn leave_last_link(&mut self, id: MessageId, start: Time) {
+        let Message {
+            last,
+            write,
+            spans,
+            tail,
+            ..
+        } = self.messages[id as usize];
+        let latency = self.topology.latency(last);
+        if write.is_none() {
+            self.finish(id, start + spans.last, latency);
+            return;
+        }
+        let number = self.number();
+        let message = &mut self.messages[id as usize];
+        message.tail = tail.max(start + spans.last) + latency;
+        message.served = number;
+        let place = u64::from(self.topology.input_port(last)) << 10;
+        self.lanes.push(
+            &mut self.queue,
+            // Those that the link brings come in its order.
+            last.index(),
+            key(start + latency, AT_MEMORY, place, id),
+        );
+    }
+
+    /// Lets the messages in `reached` have the station of that kind.
+    fn serve_reached(&mut self, kind: u64) {
         let mut reached = std::mem::take(&mut self.reached);
         if reached.len() > 1 {
-            reached.sort_unstable_by(|&a, &b| self.order_at_last_link(a, b));
+            reached.sort_unstable_by(|&a, &b| self.order_at(kind, a, b));
         }
         for id in reached.drain(..) {
-            let Message { last, spans, .. } = self.messages[id as usize];
-            let start = self.occupy(last, self.now, spans.last);
-            self.finish(id, start);
+            let Message { last, spans, write, .. } = self.messages[id as usize];
+            match (kind, write) {
+                (AT_LAST_LINK, _) => {
+                    let start = self.occupy(last.index(), self.now, spans.last);
+                    self.leave_last_link(id, start);
+                }
+                (AT_MEMORY, Some(memory)) => {
+                    let start = self.occupy(memory.resource as usize, self.now, memory.span);
+                    self.finish(id, start + memory.span, Time::ZERO);
+                }
+                _ => self.onto_first_link(self.now, id),
+            }
         }
         self.reached = reached;
     }
 
-    /// The order of two messages that reach their last links at one instant, as the module says; any if the links differ.
-    fn order_at_last_link(&self, a: MessageId, b: MessageId) -> Ordering {
+    /// The order of two messages that reach stations of one kind at one instant, as the module says; any if the stations
+    /// differ.
+    fn order_at(&self, kind: u64, a: MessageId, b: MessageId) -> Ordering {
         let (a, b) = (&self.messages[a as usize], &self.messages[b as usize]);
-        a.last.cmp(&b.last).then_with(|| {
-            // Both go to the chip at the end of that link.
-            if a.source == b.source {
-                a.entered.cmp(&b.entered)
-            } else {
-                self.order_of_ways(a.source, b.source, a.destination)
-            }
-        })
+        let in_turn = || a.served.cmp(&b.served);
+        match kind {
+            AT_LAST_LINK => a.last.cmp(&b.last).then_with(|| {
+                // Both go to the chip at the end of that link.
+                if a.source == b.source {
+                    in_turn()
+                } else {
+                    order_of_ways(self.topology, a.source, b.source, a.destination)
+                }
+            }),
+            // By port as far as keys go; those of one port come by one link, in its order.
+            AT_MEMORY => a.last.cmp(&b.last).then_with(in_turn),
+            _ => in_turn(),
+        }
     }
 
-    /// The order of the routes from two ranks to a third one, by places from the last link back.
-    ///
-    /// Found by routing anew, which few messages need: most differ in places that a key holds.
-    fn order_of_ways(&self, a: RankId, b: RankId, to: RankId) -> Ordering {
-        let way = |from| {
-            let mut path = Vec::new();
-            self.topology
-                .route(from, to, &mut path)
-                .expect("ranks that a message was posted between");
-            path
-        };
-        let (a, b) = (way(a), way(b));
-        let place = |pair: (&[LinkId], &[LinkId])| {
-            let tie = |pair: &[LinkId]| self.topology.tie(pair[0], pair[1]);
-            tie(pair.0).cmp(&tie(pair.1))
-        };
-        let pairs = a.windows(2).rev().zip(b.windows(2).rev());
-        let places_differ = pairs.map(place).find(|order| order.is_ne());
-        // One passes the node where the other starts: the longer way goes first.
-        places_differ.unwrap_or_else(|| b.len().cmp(&a.len()))
-    }
-
-    /// Plans the end of a message that has its last link from `start` on.
-    fn finish(&mut self, id: MessageId, start: Time) {
+    /// Plans the end of a message that its last station has served by `served`, and that takes `latency` from there.
+    fn finish(&mut self, id: MessageId, served: Time, latency: Time) {
+        let message = &self.messages[id as usize];
         let Message {
             source,
             destination,
-            last,
-            spans,
             tail,
             is_empty,
             ..
-        } = self.messages[id as usize];
-        let served = start + spans.last;
-        let mut end = tail.max(served) + self.topology.latency(last);
-        // A message that was ahead ends by `served` at the last link, unless it waited for its own tail.
+        } = *message;
+        let lane = Self::last_lane(message);
+        let mut end = tail.max(served) + latency;
+        // A message that was ahead ends by `served` at the last station, unless it waited for its own tail.
         let mut place = 0;
         if tail > served || !self.ends.is_empty() {
             let pair = (source, destination);
@@ -239,39 +317,46 @@ impl<'t> LogGp<'t> {
         }
         // An empty message may end together with the one ahead of it.
         let place = place.min(MAX_PLACE_AT_END) << 1 | u64::from(is_empty);
-        self.lanes
-            .push(&mut self.queue, last.index(), key(end, DELIVERED, place, id));
+        self.lanes.push(&mut self.queue, lane, key(end, DELIVERED, place, id));
     }
 
     /// Handles all events of the present instant.
     fn handle_instant(&mut self, due: &mut Vec<Due>) {
-        let mut ties_reached = None;
+        let mut reached = None;
         loop {
             let event = self.queue.peek().filter(|&event| Self::time_of(event) == self.now);
             #[allow(clippy::cast_possible_truncation)] // takes the fields apart again
             let (low, number) = event.map_or((0, 0), |event| (event as u64, event as u32));
-            let ties = event.filter(|_| low >> 62 == HEAD).map(|_| low >> 33);
-            if ties != ties_reached && !self.reached.is_empty() {
-                // What is served may be delivered at this instant.
-                self.serve_reached();
+            let kind = low >> 61;
+            // Kind and places.
+            let station = event.filter(|_| kind <= AT_FIRST_LINK).map(|_| low >> 33);
+            if let Some(before) = reached
+                && station != reached
+            {
+                // What is served may reach another station at this instant.
+                self.serve_reached(before >> 28);
+                reached = None;
                 continue;
             }
-            ties_reached = ties;
             let Some(event) = event else { return };
             self.queue.pop();
             self.events += 1;
-            let Message { first, last, .. } = match low >> 62 {
-                WOKEN => {
-                    due.push(Due::Woken(number));
-                    continue;
-                }
-                _ => self.messages[number as usize],
+            if kind == WOKEN {
+                due.push(Due::Woken(number));
+                continue;
+            }
+            let message = &self.messages[number as usize];
+            let lane = match kind {
+                AT_LAST_LINK => message.first.index(),
+                AT_MEMORY => message.last.index(),
+                AT_FIRST_LINK => self.lane_behind(message.read.expect("it came through a memory")),
+                _ => Self::last_lane(message),
             };
-            if ties.is_some() {
-                self.lanes.taken(&mut self.queue, first.index(), event);
+            self.lanes.taken(&mut self.queue, lane, event);
+            if station.is_some() {
                 self.reached.push(number);
+                reached = station;
             } else {
-                self.lanes.taken(&mut self.queue, last.index(), event);
                 due.push(Due::Delivered(number));
             }
         }
@@ -280,6 +365,72 @@ impl<'t> LogGp<'t> {
     #[allow(clippy::cast_possible_truncation)] // the upper 64 of 128 bits
     fn time_of(event: u128) -> Time {
         Time::from_picoseconds((event >> 64) as u64)
+    }
+
+    /// A message of `bytes` from one rank to another, counted as carried.
+    fn record(
+        &mut self,
+        source: RankId,
+        destination: RankId,
+        bytes: Bytes,
+        route: &mut Vec<Hop>,
+    ) -> Result<Message, SimulationError> {
+        self.resources.route(source, destination, route)?;
+        let mut record = Message {
+            source,
+            destination,
+            read: None,
+            first: LinkId::from(0),
+            last: LinkId::from(0),
+            write: None,
+            spans: Spans {
+                first: Time::ZERO,
+                last: Time::ZERO,
+                slowest: Time::ZERO,
+            },
+            before: Time::ZERO,
+            ties: 0,
+            is_empty: bytes == Bytes::ZERO,
+            tail: Time::ZERO,
+            served: 0,
+        };
+        let mut latency = Time::ZERO;
+        let mut links = 0;
+        for (place, &hop) in route.iter().enumerate() {
+            let span = self.resources.span(hop, bytes)?;
+            self.budget.delay(span)?;
+            let Some(link) = self.resources.link(hop.resource as usize) else {
+                let memory = Memory {
+                    resource: hop.resource,
+                    span,
+                };
+                // A route with links begins at the sender's memory, if there is one there.
+                let side = if place == 0 { &mut record.read } else { &mut record.write };
+                *side = Some(memory);
+                continue;
+            };
+            self.budget.delay(self.topology.latency(link))?;
+            self.budget.bytes(bytes)?;
+            self.link_bytes[link.index()] += bytes.get();
+            self.link_busy[link.index()] += span.picoseconds();
+            if links == 0 {
+                (record.first, record.spans.first) = (link, span);
+            }
+            links += 1;
+            record.before = latency;
+            latency += self.topology.latency(link);
+            (record.last, record.spans.last) = (link, span);
+            record.spans.slowest = record.spans.slowest.max(span);
+        }
+        assert!(links > 0, "a route between two ranks has links");
+        self.hops += links;
+        record.ties = at_last_link(
+            self.topology,
+            route
+                .iter()
+                .filter_map(|hop| self.resources.link(hop.resource as usize)),
+        );
+        Ok(record)
     }
 
     /// The next instant at which something happens.
@@ -302,41 +453,10 @@ impl Network for LogGp<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        let topology = self.topology;
-        let mut path = std::mem::take(&mut self.path);
-        topology.route(source, destination, &mut path)?;
-        self.hops += path.len() as u64;
-        let (first, last) = (path[0], path[path.len() - 1]);
-        let mut latency = Time::ZERO;
-        let mut spans: Option<Spans> = None;
-        for &link in &path {
-            let span = topology.bandwidth(link).checked_serialization(bytes)?;
-            self.budget.delay(span)?;
-            self.budget.delay(topology.latency(link))?;
-            self.budget.bytes(bytes)?;
-            self.link_bytes[link.index()] += bytes.get();
-            self.link_busy[link.index()] += span.picoseconds();
-            let (first, slowest) = spans.map_or((span, span), |spans| (spans.first, spans.slowest.max(span)));
-            spans = Some(Spans {
-                first,
-                last: span,
-                slowest,
-            });
-            latency += topology.latency(link);
-        }
-        let record = Message {
-            source,
-            destination,
-            first,
-            last,
-            spans: spans.expect("a route between two ranks has links"),
-            before: latency - topology.latency(last),
-            ties: self.ties(&path),
-            is_empty: bytes == Bytes::ZERO,
-            tail: Time::ZERO,
-            entered: 0,
-        };
-        self.path = path;
+        let mut route = std::mem::take(&mut self.route);
+        let record = self.record(source, destination, bytes, &mut route);
+        self.route = route;
+        let record = record?;
         let index = message as usize;
         if index >= self.messages.len() {
             self.messages.resize(index + 1, record);
@@ -353,6 +473,18 @@ impl Network for LogGp<'_> {
                 .map_or(0, |before| before + 1);
             self.entering.insert(place, (at, message));
         }
+        Ok(())
+    }
+
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        let memory = self
+            .resources
+            .memory_of(rank)
+            .expect("asked only where memories take time");
+        let span = self.resources.bandwidth(memory).checked_serialization(bytes)?;
+        self.budget.delay(span)?;
+        let start = self.occupy(memory, self.now, span);
+        self.wake(start + span, token);
         Ok(())
     }
 

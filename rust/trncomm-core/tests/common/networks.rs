@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use trncomm_core::topology::{Endpoint, LinkInput, LinkSpec, PacketFormat, Topology};
+use trncomm_core::topology::{Endpoint, LinkInput, LinkSpec, PacketFormat, Topology, Touches};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
 
 /// A link of `bandwidth` bytes/s and `latency` picoseconds.
@@ -140,4 +140,26 @@ pub fn settings(topology: impl Strategy<Value = Topology>) -> impl Strategy<Valu
         }
         topology.with_endpoint(endpoint)
     })
+}
+
+/// The rate of a chip's memory, from well below that of a link to well above, and how often bytes touch it.
+pub fn memory() -> impl Strategy<Value = (u64, Touches)> {
+    let rate = prop_oneof![
+        2 => Just(1_000_000_000_000),
+        1 => Just(500_000_000_000),
+        1 => Just(4_000_000_000_000),
+        1 => 1_000_000_000..4_000_000_000_000_u64,
+    ];
+    let touches = prop_oneof![
+        2 => Just(Touches::ONE_EACH),
+        2 => (0..4_u32, 0..4_u32, 0..4_u32).prop_map(|(read, write, reduce)| Touches { read, write, reduce }),
+    ];
+    (rate, touches)
+}
+
+/// The topology with such a memory besides the endpoint costs that it has.
+pub fn with_memory(topology: Topology, (rate, touches): (u64, Touches)) -> Topology {
+    let rate = Bandwidth::new(rate).expect("above zero");
+    let endpoint = topology.endpoint().with_memory(rate, touches);
+    topology.with_endpoint(endpoint)
 }
