@@ -30,92 +30,55 @@
 //! - A component needs one event, the first drain among its classes: any drain changes the component, and it is solved
 //!   anew. Events of one instant share an entry of the heap.
 //!
+//! - A class alone on its path is its own component, and has its rate without any look at others. What is planned for
+//!   it stays where its first drain is only put off, and is looked at again when it comes up.
+//!
 //! Deliveries at one instant come in the order of posting. Memory is proportional to the messages under way.
+//!
+//! **Memories.** Where the endpoint has a memory rate, the memories at both ends are links without latency, of which a
+//! message uses its rate times the touches of a byte. A level is then what is left of a link over the *weights* of those
+//! that wait for it: the max-min fair rates are still those of the messages. What a rank reduces or copies is a message
+//! that passes its memory alone, once for each touch.
+//!
+//! **Several ways.** With a fixed policy a message takes the fixed route, with a flow hash the one that the hash picks, as
+//! in the packet model. Where packets are sprayed or steered to the shortest queue, a message is split at every node evenly
+//! over the links that are equally good there, and all parts go on in step: one fluid, of which each link carries a part
+//! (to 1/720,720). It is delivered after the longest way. So the model leaves out that a part on a quick way may run
+//! ahead, and that adaptive packets avoid a slow one.
+//!
+//! **A window** of w bytes caps the rate of a message at w over twice the latency of its route.
 //!
 //! **Cost.** A change costs as much as the component in which it happens: nothing but its own route for a message alone,
 //! and all F messages where all are joined. Equal messages change together. F messages of one component
 //! that all end at different instants, such as an all-to-all at once of random sizes, cost F² in all.
 //!
-//! What it does not do: buffers, headers, packets, several routes for one message.
+//! What it does not do: buffers, headers, packets, bit errors.
 
 mod agenda;
 mod classes;
 mod links;
+mod options;
+mod paths;
 mod service;
 mod solver;
 
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{SimulationError, UnitError};
-use crate::ids::{LinkId, RankId};
+use crate::ids::RankId;
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Bytes, PICOSECONDS_PER_SECOND, Time};
 use agenda::Agenda;
 use classes::{Classes, Member, NONE};
 use links::Links;
-use service::{rate_of, window_rate};
-use solver::{Component, Solver};
+pub use options::FlowOptions;
+use paths::{Extent, Paths, Use};
+use solver::{Component, Solver, lone_rate};
 
 /// The latest time of anything; leaves room to add to.
 const HORIZON: u64 = 1 << 62;
 
 /// How many links and classes are looked at, or messages moved, before a pause.
 const PAUSE_EVERY: u64 = 1 << 20;
-
-/// What limits a message besides the links.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowOptions {
-    cap: Option<Bandwidth>,
-    window: Option<Bytes>,
-}
-
-impl FlowOptions {
-    /// With a highest rate of each message.
-    #[must_use]
-    pub const fn with_cap(self, cap: Bandwidth) -> Self {
-        Self { cap: Some(cap), ..self }
-    }
-
-    /// With at most `window` bytes of each message under way: a highest rate of `window` over the round trip, twice the
-    /// latency of the route, and not below 1 byte a second. An error where the window is zero.
-    pub fn with_window(self, window: Bytes) -> Result<Self, SimulationError> {
-        if window == Bytes::ZERO {
-            return Err(SimulationError::Option {
-                option: "window",
-                expected: "above 0 bytes".to_owned(),
-                value: window.to_string(),
-            });
-        }
-        Ok(Self {
-            window: Some(window),
-            ..self
-        })
-    }
-
-    /// The highest rate of a message over a route of `latency`, in bytes a second.
-    fn cap_over(self, latency: Time) -> f64 {
-        let fixed = self.cap.map(|cap| rate_of(cap.bytes_per_second()));
-        let window = self.window.filter(|_| latency > Time::ZERO);
-        let by_window = window.map(|window| window_rate(window.get(), latency + latency).max(1.0));
-        fixed.unwrap_or(f64::INFINITY).min(by_window.unwrap_or(f64::INFINITY))
-    }
-
-    /// A rate that any message over `topology` has when it is alone, in bytes a second.
-    fn least_rate(self, topology: &Topology) -> u64 {
-        let rates = topology.bandwidths().iter().chain(&self.cap);
-        let slowest = rates.map(|rate| rate.bytes_per_second()).min().unwrap_or(u64::MAX);
-        let Some(window) = self.window else { return slowest };
-        // A route passes no node twice.
-        let latency = topology
-            .latencies()
-            .iter()
-            .max()
-            .map_or(0, |latency| latency.picoseconds());
-        let round_trip = 2 * u128::from(latency) * topology.nodes() as u128;
-        let per_trip = u128::from(window.get()) * u128::from(PICOSECONDS_PER_SECOND);
-        let by_window = per_trip.checked_div(round_trip).unwrap_or(u128::MAX);
-        slowest.min(u64::try_from(by_window).unwrap_or(u64::MAX).max(1))
-    }
-}
 
 /// A message that enters later.
 #[derive(Clone, Copy, Debug)]
@@ -133,11 +96,12 @@ pub struct Flow<'t> {
     topology: &'t Topology,
     options: FlowOptions,
     now: Time,
+    paths: Paths<'t>,
     links: Links,
     classes: Classes,
     solver: Solver,
     starts: Agenda<Start>,
-    /// (leader, stamp) of each component, at its first drain.
+    /// (leader, stamp) of each component, at its first drain, or before for one of a single class.
     drains: Agenda<(u32, u32)>,
     /// (order of posting, message).
     deliveries: Agenda<(u64, MessageId)>,
@@ -145,11 +109,12 @@ pub struct Flow<'t> {
     posted: u64,
     /// Bytes that haven't drained.
     outstanding: u64,
-    /// The lowest rate that a message alone may have, in bytes a second.
+    /// The lowest rate that a message alone may have, in bytes a second, but for those whose bytes touch a memory more
+    /// than once.
     slowest: u64,
     hops: u64,
     events: u64,
-    path: Vec<LinkId>,
+    path: Vec<Use>,
     starting: Vec<Start>,
     draining: Vec<(u32, u32)>,
     drained: Vec<Member>,
@@ -160,12 +125,16 @@ pub struct Flow<'t> {
 impl<'t> Flow<'t> {
     /// An empty network over the links of `topology`.
     pub fn new(topology: &'t Topology, options: FlowOptions) -> Self {
+        let paths = Paths::new(topology);
+        let memory = topology.endpoint().memory();
+        let slowest = memory.map_or(u64::MAX, Bandwidth::bytes_per_second);
         Self {
             topology,
             options,
             now: Time::ZERO,
-            links: Links::new(topology),
-            classes: Classes::new(),
+            links: Links::new(&paths.resources, paths.whole()),
+            classes: Classes::new(paths.whole()),
+            paths,
             solver: Solver::default(),
             starts: Agenda::default(),
             drains: Agenda::default(),
@@ -173,7 +142,7 @@ impl<'t> Flow<'t> {
             wakes: Agenda::default(),
             posted: 0,
             outstanding: 0,
-            slowest: options.least_rate(topology),
+            slowest: options.least_rate(topology).min(slowest),
             hops: 0,
             events: 0,
             path: Vec::new(),
@@ -198,36 +167,60 @@ impl<'t> Flow<'t> {
     /// A message enters now.
     fn start(&mut self, start: &Start) -> Result<(), SimulationError> {
         self.events += 1;
+        if start.source == start.destination {
+            self.outstanding -= start.bytes.get();
+            self.deliveries.push(self.now, (start.order, start.message));
+            return Ok(());
+        }
         let class = match self.classes.find(start.source, start.destination) {
             Some(class) => class,
             None => self.add_class(start.source, start.destination)?,
         };
-        let hops = self.classes.path(class).len();
-        self.hops += hops as u64;
-        if hops == 0 || start.bytes == Bytes::ZERO {
-            self.outstanding -= start.bytes.get();
-            let at = self.now + self.classes.latency(class);
-            self.deliveries.push(at, (start.order, start.message));
+        let extent = self.classes.extent(class);
+        self.hops += u64::from(extent.links);
+        if start.bytes == Bytes::ZERO {
+            self.deliveries
+                .push(self.now + extent.latency, (start.order, start.message));
             return Ok(());
         }
-        let bytes = start.bytes.get();
-        if self.classes.join(class, start.message, bytes, start.order, self.now) {
-            for hop in self.classes.path(class) {
-                self.links.all[hop.index()].users.push(class);
-            }
-        }
-        self.links.enter(self.classes.path(class), bytes, self.now);
+        self.join(class, start.message, start.bytes.get(), start.order);
         Ok(())
     }
 
+    /// Adds a message to a class.
+    fn join(&mut self, class: u32, message: MessageId, bytes: u64, order: u64) {
+        let is_new = self.classes.join(class, message, bytes, order, self.now);
+        let path = self.classes.path(class);
+        if self.links.enter(path, bytes, class, is_new, self.now) {
+            self.plan_lone(class);
+        } else {
+            self.links.mark_dirty(path);
+        }
+    }
+
     fn add_class(&mut self, source: RankId, destination: RankId) -> Result<u32, SimulationError> {
-        self.topology.route(source, destination, &mut self.path)?;
-        let latency = self
-            .path
-            .iter()
-            .fold(Time::ZERO, |sum, &link| sum + self.topology.latency(link));
-        let cap = self.options.cap_over(latency);
-        Ok(self.classes.add(source, destination, &self.path, latency, cap))
+        let extent = self.paths.find(source, destination, &mut self.path)?;
+        let cap = self.options.cap_over(extent.latency);
+        Ok(self.classes.add(source, destination, &self.path, extent, cap))
+    }
+
+    /// Brings the rate of a class up to date that is alone on its path, without looking at others.
+    fn plan_lone(&mut self, class: u32) {
+        let rate = lone_rate(class, &self.links, &self.classes).expect("no other class crosses its links");
+        if let Some((finish, stamp)) = self.classes.set_lone_rate(class, rate, self.now) {
+            self.drains.push(finish, (class, stamp));
+            self.forget_drains();
+        }
+    }
+
+    /// Drops what was planned before a change, where it has become much.
+    fn forget_drains(&mut self) {
+        // There are no more components than classes with messages.
+        if self.drains.len() > 2 * self.classes.active + 1024 {
+            let classes = &self.classes.all;
+            self.drains
+                .retain(|&(leader, stamp)| classes[leader as usize].stamp == stamp);
+        }
     }
 
     /// Brings rates up to date with all that changed at the present instant.
@@ -238,18 +231,19 @@ impl<'t> Flow<'t> {
                 let Component { leader, stamp, finish } = component;
                 drains.push(finish, (leader, stamp));
             });
-        // There are no more components than classes with messages; the rest was planned before a change.
-        if drains.len() > 2 * self.classes.active + 1024 {
-            let classes = &self.classes.all;
-            drains.retain(|&(leader, stamp)| classes[leader as usize].stamp == stamp);
-        }
+        self.forget_drains();
     }
 
     /// Takes what has drained at the present instant off the links.
     fn drain(&mut self) {
-        self.drains.take(self.now, &mut self.draining);
-        for (leader, stamp) in self.draining.drain(..) {
+        let mut draining = std::mem::take(&mut self.draining);
+        self.drains.take(self.now, &mut draining);
+        for (leader, stamp) in draining.drain(..) {
             if self.classes.all[leader as usize].stamp != stamp {
+                continue;
+            }
+            if let Some(again) = self.classes.come_up(leader, self.now) {
+                self.drains.push(again, (leader, stamp));
                 continue;
             }
             let mut at = leader;
@@ -257,26 +251,39 @@ impl<'t> Flow<'t> {
                 let next = self.classes.all[at as usize].next;
                 self.classes.take_drained(at, self.now, &mut self.drained);
                 if !self.drained.is_empty() {
-                    let arrival = self.now + self.classes.latency(at);
-                    let path = self.classes.path(at);
-                    let ended = self.classes.all[at as usize].count == 0;
-                    let gone = ended && self.drained.len() == 1 && self.links.leave_empty(path, self.now);
-                    for member in self.drained.drain(..) {
-                        self.events += 1;
-                        self.outstanding -= member.bytes;
-                        if !gone {
-                            self.links.leave(path, ended, self.now);
-                        }
-                        self.deliveries.push(arrival, (member.order, member.message));
-                    }
-                    if gone {
-                        self.classes.free_now(at);
-                    } else if ended {
-                        self.classes.free_later(at);
-                    }
+                    self.leave(at);
                 }
                 at = next;
             }
+        }
+        self.draining = draining;
+    }
+
+    /// Takes the messages that have drained off the links of their class.
+    fn leave(&mut self, class: u32) {
+        let count = u32::try_from(self.drained.len()).expect("fewer messages than 2^32");
+        let ended = self.classes.all[class as usize].count == 0;
+        let path = self.classes.path(class);
+        let is_alone = self.links.leave(path, count, ended, self.now);
+        if !is_alone {
+            self.links.mark_dirty(path);
+        }
+        self.events += u64::from(count);
+        let is_touch = self.classes.is_touch(class);
+        let arrival = self.now + self.classes.extent(class).latency;
+        for member in self.drained.drain(..) {
+            self.outstanding -= member.bytes;
+            if is_touch {
+                self.wakes.push(self.now, member.message);
+            } else {
+                self.deliveries.push(arrival, (member.order, member.message));
+            }
+        }
+        match (is_alone, ended) {
+            (true, true) => self.classes.free_now(class),
+            (true, false) => self.plan_lone(class),
+            (false, true) => self.classes.free_later(class),
+            (false, false) => {}
         }
     }
 
@@ -284,10 +291,12 @@ impl<'t> Flow<'t> {
     fn check_horizon(&self, at: Time, bytes: Bytes) -> Result<u64, SimulationError> {
         let total = self.outstanding.checked_add(bytes.get());
         // One link at least works at its full rate, or one message at its cap, while anything is under way.
+        let touches = u128::from(self.paths.most_touches());
         let drains = |total: u64| {
-            u128::from(total) * u128::from(PICOSECONDS_PER_SECOND) / u128::from(self.slowest)
-                + u128::from(at.picoseconds())
-                < u128::from(HORIZON)
+            (u128::from(total) * touches)
+                .checked_mul(u128::from(PICOSECONDS_PER_SECOND))
+                .map(|work| work / u128::from(self.slowest) + u128::from(at.picoseconds()))
+                .is_some_and(|end| end < u128::from(HORIZON))
         };
         total.filter(|&total| drains(total)).ok_or_else(|| {
             let bandwidth = Bandwidth::new(self.slowest).expect("a rate of a link");
@@ -305,11 +314,10 @@ impl Network for Flow<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        for rank in [source, destination] {
-            if rank.index() >= self.topology.ranks() {
-                self.topology.route(source, destination, &mut self.path)?;
-            }
+        if source.index().max(destination.index()) >= self.topology.ranks() {
+            self.paths.find(source, destination, &mut self.path)?;
         }
+        self.paths.check()?;
         self.outstanding = self.check_horizon(at, bytes)?;
         let start = Start {
             order: self.posted,
@@ -325,6 +333,30 @@ impl Network for Flow<'_> {
             self.starts.push(at, start);
             Ok(())
         }
+    }
+
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        self.paths.check()?;
+        self.outstanding = self.check_horizon(self.now, bytes)?;
+        if bytes == Bytes::ZERO {
+            self.wakes.push(self.now, token);
+            return Ok(());
+        }
+        let class = match self.classes.find(rank, rank) {
+            Some(class) => class,
+            None => {
+                let path = [self.paths.memory(rank)];
+                let extent = Extent {
+                    latency: Time::ZERO,
+                    links: 0,
+                };
+                self.classes.add(rank, rank, &path, extent, f64::INFINITY)
+            }
+        };
+        let order = self.posted;
+        self.posted += 1;
+        self.join(class, token, bytes.get(), order);
+        Ok(())
     }
 
     fn wake(&mut self, at: Time, token: u32) {
@@ -370,7 +402,7 @@ impl Network for Flow<'_> {
         Traffic {
             packet_hops: self.hops,
             events: self.events,
-            ..self.links.traffic(self.now)
+            ..self.links.traffic(self.topology.links(), self.now)
         }
     }
 }

@@ -191,8 +191,7 @@ impl<'t> LogGp<'t> {
         let start = self.occupy(memory.resource as usize, at, memory.span);
         self.messages[id as usize].tail = start + memory.span;
         let lane = self.lane_behind(memory);
-        self.lanes
-            .push(&mut self.queue, lane, key(start, AT_FIRST_LINK, 0, id));
+        self.lanes.push(&mut self.queue, lane, key(start, AT_FIRST_LINK, 0, id));
     }
 
     /// Puts a message whose head is there onto its first link.
@@ -405,7 +404,11 @@ impl<'t> LogGp<'t> {
                     span,
                 };
                 // A route with links begins at the sender's memory, if there is one there.
-                let side = if place == 0 { &mut record.read } else { &mut record.write };
+                let side = if place == 0 {
+                    &mut record.read
+                } else {
+                    &mut record.write
+                };
                 *side = Some(memory);
                 continue;
             };

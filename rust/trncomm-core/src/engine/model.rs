@@ -84,7 +84,7 @@ pub fn simulate(
         Model::Flow => run(
             &code,
             topology,
-            Flow::new(topology, FlowOptions::default()),
+            Flow::new(topology, FlowOptions::of(topology)),
             Untracked,
             control,
         ),

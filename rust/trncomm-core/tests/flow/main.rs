@@ -8,6 +8,8 @@
     clippy::float_cmp
 )]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod plain;
 mod published;
 mod random;

@@ -1,18 +1,28 @@
 //! The plain solver: every message by itself, and all rates from nothing at every event.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trncomm_core::engine::{Advance, Due, MessageId, Network, Traffic};
 use trncomm_core::error::SimulationError;
-use trncomm_core::ids::{LinkId, RankId};
-use trncomm_core::topology::Topology;
+use trncomm_core::ids::{LinkId, NodeId, RankId};
+use trncomm_core::topology::{Policy, Topology};
 use trncomm_core::units::{Bytes, Time};
+
+/// A link, or the memory of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Resource {
+    Link(LinkId),
+    Memory(RankId),
+}
 
 #[derive(Debug)]
 struct Message {
     id: MessageId,
+    /// Whether its bytes pass a memory and go nowhere; its number is a token then.
+    is_touch: bool,
     enters: u64,
-    path: Vec<LinkId>,
+    /// How much of each byte each resource serves.
+    path: BTreeMap<Resource, f64>,
     latency: u64,
     bytes: f64,
     left: f64,
@@ -55,8 +65,44 @@ impl<'t> Plain<'t> {
         fluid.map(|message| (message.id, message.rate)).collect()
     }
 
-    fn capacity(&self, link: LinkId) -> f64 {
-        self.topology.bandwidth(link).bytes_per_second() as f64
+    fn capacity(&self, resource: Resource) -> f64 {
+        let rate = match resource {
+            Resource::Link(link) => self.topology.bandwidth(link),
+            Resource::Memory(_) => self.topology.endpoint().memory().expect("a rate"),
+        };
+        rate.bytes_per_second() as f64
+    }
+
+    /// The links from one rank to another, with the part of each byte that crosses each, and the latency of the longest
+    /// way. Where packets are spread, what comes to a node is split evenly over its links, in whole parts of 720,720.
+    fn links(&self, from: RankId, to: RankId) -> Result<(BTreeMap<Resource, f64>, u64), SimulationError> {
+        let latency = |link| self.topology.latency(link).picoseconds();
+        let mut fixed = Vec::new();
+        self.topology.route(from, to, &mut fixed)?;
+        if !matches!(self.topology.fabric().policy(), Policy::Spray | Policy::Adaptive) {
+            let sum = fixed.iter().map(|&link| latency(link)).sum();
+            return Ok((fixed.into_iter().map(|link| (Resource::Link(link), 1.0)).collect(), sum));
+        }
+        let mut path = BTreeMap::new();
+        let mut layer = BTreeMap::from([(NodeId::from(from.get()), (720_720_u32, 0))]);
+        let mut links = Vec::new();
+        while layer.keys().any(|node| node.get() != to.get()) {
+            let mut next: BTreeMap<NodeId, (u32, u64)> = BTreeMap::new();
+            for (node, (parts, so_far)) in layer {
+                self.topology.next_links(node, to, &mut links);
+                let count = links.len() as u32;
+                for (number, &link) in (0..).zip(&links) {
+                    let mine = parts / count + u32::from(number < parts % count);
+                    path.insert(Resource::Link(link), f64::from(mine) / 720_720.0);
+                    let there = next.entry(self.topology.destination(link)).or_default();
+                    there.0 += mine;
+                    there.1 = there.1.max(so_far + latency(link));
+                }
+            }
+            layer = next;
+        }
+        let longest = layer.into_values().map(|(_, latency)| latency).max().unwrap_or(0);
+        Ok((path, longest))
     }
 
     fn solve(&mut self) {
@@ -65,29 +111,31 @@ impl<'t> Plain<'t> {
             .collect();
         let fluid = waiting.clone();
         while !waiting.is_empty() {
-            let links: BTreeSet<LinkId> = waiting
+            let resources: BTreeSet<Resource> = waiting
                 .iter()
-                .flat_map(|&index| self.messages[index].path.iter().copied())
+                .flat_map(|&index| self.messages[index].path.keys().copied())
                 .collect();
-            let crosses = |index: &usize, link| self.messages[*index].path.contains(&link);
-            let level = |link| {
-                let given = fluid.difference(&waiting).filter(|index| crosses(index, link));
-                let given: f64 = given.map(|&index| self.messages[index].rate).sum();
-                let sharers = waiting.iter().filter(|index| crosses(index, link)).count();
-                (self.capacity(link) - given) / sharers as f64
+            let weight = |index: usize, resource| self.messages[index].path.get(&resource).copied().unwrap_or(0.0);
+            let level = |resource| {
+                let given = fluid.difference(&waiting);
+                let given: f64 = given
+                    .map(|&index| self.messages[index].rate * weight(index, resource))
+                    .sum();
+                let sharers: f64 = waiting.iter().map(|&index| weight(index, resource)).sum();
+                (self.capacity(resource) - given) / sharers
             };
-            let levels: Vec<(LinkId, f64)> = links.into_iter().map(|link| (link, level(link))).collect();
+            let levels: Vec<(Resource, f64)> = resources.into_iter().map(|each| (each, level(each))).collect();
             let lowest = levels.iter().map(|&(_, level)| level).fold(self.cap, f64::min);
-            let full: Vec<LinkId> = levels
+            let full: Vec<Resource> = levels
                 .iter()
                 .filter(|(_, level)| *level <= lowest * (1.0 + 1e-12))
-                .map(|&(link, _)| link)
+                .map(|&(resource, _)| resource)
                 .collect();
             let all = lowest == self.cap;
             let fixed: Vec<usize> = waiting
                 .iter()
                 .copied()
-                .filter(|&index| all || self.messages[index].path.iter().any(|link| full.contains(link)))
+                .filter(|&index| all || self.messages[index].path.keys().any(|each| full.contains(each)))
                 .collect();
             for index in fixed {
                 self.messages[index].rate = lowest;
@@ -111,19 +159,43 @@ impl Network for Plain<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        let mut path = Vec::new();
-        self.topology.route(source, destination, &mut path)?;
-        let latency = path.iter().map(|&link| self.topology.latency(link).picoseconds()).sum();
+        let (mut path, latency) = self.links(source, destination)?;
+        let is_nowhere = path.is_empty();
+        let endpoint = self.topology.endpoint();
+        if endpoint.memory().is_some() && !is_nowhere {
+            let touches = endpoint.touches();
+            for (rank, touches) in [(source, touches.read), (destination, touches.write)] {
+                if touches > 0 {
+                    path.insert(Resource::Memory(rank), f64::from(touches));
+                }
+            }
+        }
         let enters = at.picoseconds();
         self.messages.push(Message {
             id: message,
+            is_touch: false,
             enters,
             latency,
             bytes: bytes.get() as f64,
             left: bytes.get() as f64,
             rate: 0.0,
-            arrives: (bytes == Bytes::ZERO || path.is_empty()).then_some(enters + latency),
+            arrives: (bytes == Bytes::ZERO || is_nowhere).then_some(enters + latency),
             path,
+        });
+        Ok(())
+    }
+
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        self.messages.push(Message {
+            id: token,
+            is_touch: true,
+            enters: self.now,
+            latency: 0,
+            bytes: bytes.get() as f64,
+            left: bytes.get() as f64,
+            rate: 0.0,
+            arrives: (bytes == Bytes::ZERO).then_some(self.now),
+            path: BTreeMap::from([(Resource::Memory(rank), 1.0)]),
         });
         Ok(())
     }
@@ -153,7 +225,13 @@ impl Network for Plain<'_> {
             self.now = next;
             let arrived = |message: &Message| message.arrives == Some(next);
             let messages = self.messages.iter().filter(|message| arrived(message));
-            due.extend(messages.map(|message| Due::Delivered(message.id)));
+            due.extend(messages.map(|message| {
+                if message.is_touch {
+                    Due::Woken(message.id)
+                } else {
+                    Due::Delivered(message.id)
+                }
+            }));
             let woken = self.wakes.iter().filter(|(at, _)| *at == next);
             due.extend(woken.map(|&(_, token)| Due::Woken(token)));
             self.messages.retain(|message| !arrived(message));
@@ -162,6 +240,10 @@ impl Network for Plain<'_> {
                 return Advance::Due(Time::from_picoseconds(next));
             }
         }
+    }
+
+    fn keeps_order(&self) -> bool {
+        false
     }
 
     fn traffic(&self) -> Traffic {

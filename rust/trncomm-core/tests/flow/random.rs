@@ -8,9 +8,10 @@ use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Advance, Control, Flow, FlowOptions, Network, Untracked, run};
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::{Code, Layout};
-use trncomm_core::topology::{Endpoint, LinkInput, Topology};
+use trncomm_core::topology::{Endpoint, Fabric, LinkInput, Policy, Topology, Touches};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
 
+use crate::common::cases;
 use crate::plain::Plain;
 use crate::{Post, deliveries, link};
 
@@ -43,9 +44,9 @@ fn tangle() -> impl Strategy<Value = Topology> {
 
 fn any_topology() -> impl Strategy<Value = Topology> {
     let named = prop_oneof![
-        (2usize..9, 1usize..3).prop_map(|(ranks, planes)| Topology::switch(ranks, planes, link(3, 500))),
+        (2usize..9, 1usize..4).prop_map(|(ranks, planes)| Topology::switch(ranks, planes, link(3, 500))),
         (2usize..4, 2usize..4).prop_map(|(a, b)| Topology::torus(&[a, b], &[link(7, 500), link(3, 200)])),
-        (2usize..4, 1usize..4, 1usize..3).prop_map(|(leaves, each, spines)| Topology::leaf_spine(
+        (2usize..4, 1usize..4, 1usize..4).prop_map(|(leaves, each, spines)| Topology::leaf_spine(
             leaves,
             each,
             spines,
@@ -53,7 +54,19 @@ fn any_topology() -> impl Strategy<Value = Topology> {
             link(5, 300)
         )),
     ];
-    prop_oneof![tangle(), named.prop_map(|topology| topology.expect("a shape"))]
+    let shapes = prop_oneof![tangle(), named.prop_map(|topology| topology.expect("a shape"))];
+    let policy = prop_oneof![2 => Just(Policy::Fixed), 1 => Just(Policy::Spray), 1 => Just(Policy::Adaptive)];
+    let touches = (0u32..4, 0u32..4, 0u32..4).prop_map(|(read, write, reduce)| Touches { read, write, reduce });
+    let memory = (prop_oneof![Just(2u64), 1..20u64], touches);
+    (shapes, policy, prop::option::weighted(0.5, memory)).prop_map(|(topology, policy, memory)| {
+        let endpoint = memory.map_or(Endpoint::free(), |(gigabytes, touches)| {
+            let rate = Bandwidth::new(gigabytes * 1_000_000_007).expect("above zero");
+            Endpoint::free().with_memory(rate, touches)
+        });
+        topology
+            .with_endpoint(endpoint)
+            .with_fabric(Fabric::default().with_policy(policy))
+    })
 }
 
 /// Messages over `topology`, many of them at one instant, of one size, or between one pair of ranks.
@@ -101,7 +114,7 @@ fn allowance(messages: usize) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(cases(1000))]
 
     #[test]
     fn random_messages_arrive_when_the_plain_solver_says((topology, posts, cap) in traffic()) {
@@ -166,7 +179,8 @@ proptest! {
         };
         let layout = Layout::new(Bytes::new(size * 1000), 1, schedule.chunks()).expect("bytes are whole");
         let code = Code::new(&schedule, layout).expect("the layout is the schedule's");
-        let endpoint = Endpoint::free()
+        let endpoint = topology
+            .endpoint()
             .with_launch(Time::from_picoseconds(1000))
             .with_completion(Time::from_picoseconds(500));
         let (flow, plain) = both(&topology, None);

@@ -1,8 +1,8 @@
 //! Cases that can be worked out by hand. Links carry 1 GB/s: a thousand picoseconds a byte.
 
-use trncomm_core::engine::{Flow, FlowOptions, Network};
-use trncomm_core::topology::{LinkInput, Topology};
-use trncomm_core::units::{Bandwidth, Bytes};
+use trncomm_core::engine::{Advance, Due, Flow, FlowOptions, Network};
+use trncomm_core::topology::{Endpoint, Fabric, LinkInput, PacketFormat, Policy, Topology, Touches};
+use trncomm_core::units::{Bandwidth, Bytes, Time};
 
 use crate::{Post, deliveries, link};
 
@@ -167,15 +167,9 @@ fn a_window_allows_its_size_for_every_round_trip() {
 fn a_message_that_can_not_drain_in_time_is_refused() {
     let topology = line(&[1]);
     let mut network = flow(&topology);
-    let refused = network.post(
-        trncomm_core::units::Time::ZERO,
-        0,
-        0.into(),
-        1.into(),
-        Bytes::new(u64::MAX),
-    );
+    let refused = network.post(Time::ZERO, 0, 0.into(), 1.into(), Bytes::new(u64::MAX));
     assert!(refused.is_err());
-    let stranger = network.post(trncomm_core::units::Time::ZERO, 0, 0.into(), 9.into(), Bytes::new(1));
+    let stranger = network.post(Time::ZERO, 0, 0.into(), 9.into(), Bytes::new(1));
     assert!(stranger.is_err());
 }
 
@@ -193,4 +187,85 @@ fn links_carry_each_byte_once_and_are_busy_while_they_have_messages() {
     assert_eq!(traffic.link_bytes, [1500, 0, 1100, 0]);
     assert_eq!(traffic.link_busy, [1_500_000, 0, 1_600_000, 0]);
     assert_eq!(traffic.packet_hops, 4);
+}
+
+fn with_memory(topology: Topology, gigabytes: u64, touches: Touches) -> Topology {
+    let rate = Bandwidth::new(gigabytes * 1_000_000_000).expect("above zero");
+    topology.with_endpoint(Endpoint::free().with_memory(rate, touches))
+}
+
+#[test]
+fn a_memory_serves_a_message_once_for_each_touch() {
+    let switch = Topology::switch(4, 1, link(10, 0)).expect("a shape");
+    let touches = Touches {
+        read: 2,
+        write: 5,
+        reduce: 0,
+    };
+    let topology = with_memory(switch, 10, touches);
+    // The receiver's memory gives 10 / 5 = 2 GB/s.
+    assert_eq!(deliveries(&mut flow(&topology), &[post(0, 1, 1000)]), [500_000]);
+    // Rank 1 reads twice while it writes five times, at one rate: 10 / 7 GB/s each, until both end.
+    let both = [post(0, 1, 1000), post(1, 2, 1000)];
+    assert_eq!(deliveries(&mut flow(&topology), &both), [700_000, 700_000]);
+}
+
+#[test]
+fn what_passes_a_memory_shares_it_with_messages() {
+    let switch = Topology::switch(4, 1, link(10, 0)).expect("a shape");
+    let topology = with_memory(switch, 10, Touches::ONE_EACH);
+    let mut network = flow(&topology);
+    let bytes = Bytes::new(1000);
+    network
+        .post(Time::ZERO, 0, 0.into(), 1.into(), bytes)
+        .expect("ranks of the switch");
+    network.touch(1.into(), bytes, 7).expect("a memory");
+    let mut due = Vec::new();
+    // Half of 10 GB/s each.
+    assert_eq!(network.advance(&mut due), Advance::Due(Time::from_picoseconds(200_000)));
+    assert_eq!(due, [Due::Delivered(0), Due::Woken(7)]);
+}
+
+#[test]
+fn spread_messages_use_all_planes() {
+    for policy in [Policy::Spray, Policy::Adaptive] {
+        let fabric = Fabric::default().with_policy(policy);
+        let planes = Topology::switch(4, 3, link(1, 7)).expect("a shape").with_fabric(fabric);
+        // Three planes of 1 GB/s, and two links of 7 ns.
+        assert_eq!(
+            deliveries(&mut flow(&planes), &[post(0, 1, 3000)]),
+            [1_000_000 + 14_000]
+        );
+        let clos = Topology::leaf_spine(2, 2, 2, link(4, 0), link(1, 0))
+            .expect("a shape")
+            .with_fabric(fabric);
+        // Two ways of 1 GB/s between leaves for two messages, while a third has the rest of its sender's 4 GB/s.
+        let posts = [post(0, 2, 1000), post(1, 3, 1000), post(0, 1, 3000)];
+        assert_eq!(deliveries(&mut flow(&clos), &posts), [1_000_000, 1_000_000, 1_000_000]);
+    }
+}
+
+#[test]
+fn a_link_carries_its_part_of_what_is_spread() {
+    let fabric = Fabric::default().with_policy(Policy::Spray);
+    let planes = Topology::switch(2, 3, link(1, 7)).expect("a shape").with_fabric(fabric);
+    let mut network = flow(&planes);
+    deliveries(&mut network, &[post(0, 1, 3000), post(1, 0, 600)]);
+    let traffic = network.traffic();
+    // Rank 0's links up and down come in pairs, plane by plane, then rank 1's.
+    let bytes = [1000, 200, 1000, 200, 1000, 200, 200, 1000, 200, 1000, 200, 1000];
+    assert_eq!(traffic.link_bytes, bytes);
+    assert_eq!(traffic.packet_hops, 4);
+}
+
+#[test]
+fn the_endpoints_window_caps_a_message() {
+    let endpoint = Endpoint::free().with_window(Bytes::new(1000));
+    let topology = Topology::switch(4, 1, link(1, 500))
+        .expect("a shape")
+        .with_packet_format(PacketFormat::new(Bytes::new(100), Bytes::ZERO).expect("a packet that fits"))
+        .with_endpoint(endpoint);
+    let mut network = Flow::new(&topology, FlowOptions::of(&topology));
+    // 1000 bytes every 2 µs: 0.5 GB/s.
+    assert_eq!(deliveries(&mut network, &[post(0, 1, 1000)]), [2_000_000 + 1_000_000]);
 }

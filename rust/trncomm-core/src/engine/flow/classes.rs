@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::paths::{Extent, Use};
 use super::service::{Rate, Served, drain_time, is_drained, shared_time};
 use crate::engine::network::MessageId;
-use crate::ids::{LinkId, RankId};
+use crate::ids::RankId;
 use crate::units::Time;
 
 /// The end of a chain of classes.
@@ -42,6 +43,8 @@ pub(super) struct Class {
     rate: f64,
     /// When the first message to end has drained; nothing where that isn't known yet.
     finish: Option<Time>,
+    /// When what is planned for the class comes up, for its present stamp: at `finish`, or before, to be put off then.
+    planned: Option<Time>,
 }
 
 /// The rest.
@@ -49,7 +52,7 @@ pub(super) struct Class {
 struct Detail {
     source: u32,
     destination: u32,
-    latency: Time,
+    extent: Extent,
     /// The highest rate of a message, in bytes a second.
     cap: f64,
     served: Served,
@@ -71,7 +74,7 @@ pub(super) struct Classes {
     pub(super) all: Vec<Class>,
     details: Vec<Detail>,
     /// Paths, each in a block of a power of two.
-    paths: Vec<LinkId>,
+    paths: Vec<Use>,
     /// Unused blocks, by the power of their size.
     blocks: Vec<Vec<u32>>,
     free: VecDeque<u32>,
@@ -82,11 +85,13 @@ pub(super) struct Classes {
     pub(super) active: usize,
     /// Classes that ended since the rates were last solved.
     ended: Vec<u32>,
-    memo: (u64, u64, u32, Time),
+    memo: (u64, u64, u64, Time),
+    /// The weight of what serves every byte once.
+    whole: u32,
 }
 
 impl Classes {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(whole: u32) -> Self {
         Self {
             all: Vec::new(),
             details: Vec::new(),
@@ -97,6 +102,7 @@ impl Classes {
             active: 0,
             ended: Vec::new(),
             memo: (0, 1, 1, Time::ZERO),
+            whole,
         }
     }
 
@@ -117,14 +123,14 @@ impl Classes {
     }
 
     /// A new class without messages.
-    pub(super) fn add(&mut self, source: RankId, destination: RankId, path: &[LinkId], latency: Time, cap: f64) -> u32 {
+    pub(super) fn add(&mut self, source: RankId, destination: RankId, path: &[Use], extent: Extent, cap: f64) -> u32 {
         if self.all.len() * 2 >= self.known.len() {
             self.grow();
         }
         let detail = Detail {
             source: source.get(),
             destination: destination.get(),
-            latency,
+            extent,
             cap,
             served: Served::default(),
             since: Time::ZERO,
@@ -154,6 +160,7 @@ impl Classes {
             stamp,
             rate: 0.0,
             finish: None,
+            planned: None,
         };
         if slot.is_some() {
             self.all[id as usize] = class;
@@ -186,7 +193,7 @@ impl Classes {
         }
     }
 
-    fn store(&mut self, path: &[LinkId]) -> u32 {
+    fn store(&mut self, path: &[Use]) -> u32 {
         let hops = u32::try_from(path.len()).expect("a path has fewer links than the topology");
         let power = power(hops);
         if self.blocks.len() <= power {
@@ -198,17 +205,24 @@ impl Classes {
         }
         let block = u32::try_from(self.paths.len()).expect("paths under way have fewer than 2^32 links");
         self.paths.extend_from_slice(path);
-        self.paths.resize(block as usize + (1 << power), LinkId::from(0));
+        self.paths
+            .resize(block as usize + (1 << power), Use { resource: 0, weight: 0 });
         block
     }
 
-    pub(super) fn path(&self, class: u32) -> &[LinkId] {
+    pub(super) fn path(&self, class: u32) -> &[Use] {
         let Class { path, hops, .. } = self.all[class as usize];
         &self.paths[path as usize..][..hops as usize]
     }
 
-    pub(super) fn latency(&self, class: u32) -> Time {
-        self.details[class as usize].latency
+    pub(super) fn extent(&self, class: u32) -> Extent {
+        self.details[class as usize].extent
+    }
+
+    /// Whether the class stands for bytes that pass a memory and go nowhere.
+    pub(super) fn is_touch(&self, class: u32) -> bool {
+        let detail = &self.details[class as usize];
+        detail.source == detail.destination
     }
 
     pub(super) fn cap(&self, class: u32) -> f64 {
@@ -260,14 +274,14 @@ impl Classes {
         }
         class.rate = rate.value;
         let first = &detail.first;
-        let exact = rate.share.and_then(|(bandwidth, count)| {
+        let exact = rate.share.and_then(|(bandwidth, weight)| {
             let bytes = first.until.whole_left(detail.served)?;
-            let (known_bytes, known_bandwidth, known_count, time) = self.memo;
-            if (bytes, bandwidth, count) == (known_bytes, known_bandwidth, known_count) {
+            let (known_bytes, known_bandwidth, known_weight, time) = self.memo;
+            if (bytes, bandwidth, weight) == (known_bytes, known_bandwidth, known_weight) {
                 return Some(time);
             }
-            let time = shared_time(bytes, bandwidth, count)?;
-            self.memo = (bytes, bandwidth, count, time);
+            let time = shared_time(bytes, bandwidth, weight, self.whole)?;
+            self.memo = (bytes, bandwidth, weight, time);
             Some(time)
         });
         let drain = exact
@@ -276,6 +290,35 @@ impl Classes {
         let finish = now + drain;
         class.finish = Some(finish);
         finish
+    }
+
+    /// As [`Self::set_rate`] for a class that is a component by itself; returns what is to be planned for it, the instant
+    /// and the stamp, unless what is planned comes up in time.
+    pub(super) fn set_lone_rate(&mut self, id: u32, rate: Rate, now: Time) -> Option<(Time, u32)> {
+        let finish = self.set_rate(id, rate, now);
+        let class = &mut self.all[id as usize];
+        class.next = NONE;
+        if class.planned.is_some_and(|planned| planned <= finish) {
+            return None;
+        }
+        class.planned = Some(finish);
+        class.stamp = class.stamp.wrapping_add(1);
+        Some((finish, class.stamp))
+    }
+
+    /// What was planned for a class has come up at `now`. Where it was too early, returns when to look again.
+    pub(super) fn come_up(&mut self, id: u32, now: Time) -> Option<Time> {
+        let class = &mut self.all[id as usize];
+        let again = class.finish.filter(|&finish| class.next == NONE && finish > now);
+        class.planned = again;
+        again
+    }
+
+    /// The class is part of a component for which something else is planned.
+    pub(super) fn forget_plan(&mut self, id: u32) {
+        let class = &mut self.all[id as usize];
+        class.planned = None;
+        class.stamp = class.stamp.wrapping_add(1);
     }
 
     /// Takes the messages that have drained at `now` out of the class.
@@ -301,6 +344,7 @@ impl Classes {
             }
         }
         if class.count == 0 {
+            class.planned = None;
             class.stamp = class.stamp.wrapping_add(1);
             self.active -= 1;
         }

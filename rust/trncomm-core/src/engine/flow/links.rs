@@ -1,37 +1,39 @@
-//! The directed links: who uses each, and what it has carried.
+//! The links and memories: who uses each, and what it has carried.
 
+use super::paths::Use;
 use super::service::rate_of;
 use crate::engine::network::Traffic;
-use crate::ids::LinkId;
-use crate::topology::Topology;
+use crate::engine::resources::Resources;
 use crate::units::Time;
 
-/// One directed link.
+/// One directed link, or a memory.
 #[derive(Debug)]
 pub(super) struct Link {
     /// In bytes a second.
     pub(super) bandwidth: u64,
+    /// The same, times the weight of what serves every byte once.
     pub(super) capacity: f64,
     /// The classes that cross it, and those of them that ended since the rates were last solved.
     pub(super) users: Vec<u32>,
-    /// How many messages cross it.
-    pub(super) flows: u32,
-    /// Whether its users or their number changed since the rates were last solved.
+    /// The weights of the messages that cross it, summed.
+    pub(super) weight: u64,
+    /// Whether its users or their weight changed since the rates were last solved.
     dirty: bool,
     /// Whether some of its users ended since then.
     stale: bool,
     /// The solve that last reached it.
     pub(super) reached: u32,
-    /// During filling: what isn't given away yet, and how many messages wait for a share of it.
+    /// During filling: what isn't given away yet, and the weight of the messages that wait for a share of it.
     pub(super) left: f64,
-    pub(super) waiting: u32,
-    /// Messages that got their share in the present round.
-    pub(super) served: u32,
+    pub(super) waiting: u64,
+    /// The weight of the messages that got their share in the present round.
+    pub(super) served: u64,
     /// During filling: whether it is one of the links that the present round fills.
     pub(super) full: bool,
     busy_since: Time,
     busy: u64,
-    bytes: u64,
+    /// Bytes times weight.
+    carried: u128,
 }
 
 /// All links, and which of them changed.
@@ -39,15 +41,17 @@ pub(super) struct Link {
 pub(super) struct Links {
     pub(super) all: Vec<Link>,
     pub(super) dirty: Vec<u32>,
+    /// The weight of what serves every byte once.
+    pub(super) whole: u32,
 }
 
 impl Links {
-    pub(super) fn new(topology: &Topology) -> Self {
+    pub(super) fn new(resources: &Resources<'_>, whole: u32) -> Self {
         let link = |bandwidth: u64| Link {
             bandwidth,
-            capacity: rate_of(bandwidth),
+            capacity: rate_of(bandwidth) * f64::from(whole),
             users: Vec::new(),
-            flows: 0,
+            weight: 0,
             dirty: false,
             stale: false,
             reached: 0,
@@ -57,73 +61,89 @@ impl Links {
             full: false,
             busy_since: Time::ZERO,
             busy: 0,
-            bytes: 0,
+            carried: 0,
         };
         Self {
-            all: topology
-                .bandwidths()
-                .iter()
-                .map(|bandwidth| link(bandwidth.bytes_per_second()))
+            all: (0..resources.count())
+                .map(|resource| link(resources.bandwidth(resource).bytes_per_second()))
                 .collect(),
             dirty: Vec::new(),
+            whole,
         }
     }
 
-    /// A message of `bytes` begins to cross the links of `path`.
-    pub(super) fn enter(&mut self, path: &[LinkId], bytes: u64, now: Time) {
-        for &id in path {
-            let link = &mut self.all[id.index()];
-            if link.flows == 0 {
+    /// A message of `bytes` begins to cross the links of `path`, which list its class from now on where they don't yet;
+    /// says whether no other class crosses any of them.
+    pub(super) fn enter(&mut self, path: &[Use], bytes: u64, class: u32, is_new: bool, now: Time) -> bool {
+        let mut alone = true;
+        for &Use { resource, weight } in path {
+            let link = &mut self.all[resource as usize];
+            if link.weight == 0 {
                 link.busy_since = now;
             }
-            link.flows += 1;
-            link.bytes += bytes;
-            if !link.dirty {
-                link.dirty = true;
-                self.dirty.push(id.get());
+            link.weight += u64::from(weight);
+            link.carried += u128::from(bytes) * u128::from(weight);
+            if is_new {
+                link.users.push(class);
             }
+            alone &= link.users.len() == 1;
         }
+        alone
     }
 
-    /// A message has crossed the links of `path`; `ended` if it was the last of its class.
-    pub(super) fn leave(&mut self, path: &[LinkId], ended: bool, now: Time) {
-        for &id in path {
-            let link = &mut self.all[id.index()];
-            link.release(now);
-            link.stale |= ended;
-            if !link.dirty {
-                link.dirty = true;
-                self.dirty.push(id.get());
-            }
-        }
-    }
-
-    /// As [`Self::leave`] for the last message of a class, where no other class crosses any of the links: then nothing is
-    /// left to solve, and this says so.
-    pub(super) fn leave_empty(&mut self, path: &[LinkId], now: Time) -> bool {
-        if path.iter().any(|hop| self.all[hop.index()].users.len() != 1) {
-            return false;
-        }
+    /// The rates of all that cross links of `path` are to be solved anew.
+    pub(super) fn mark_dirty(&mut self, path: &[Use]) {
         for hop in path {
             let link = &mut self.all[hop.index()];
-            link.release(now);
-            link.users.clear();
+            if !link.dirty {
+                link.dirty = true;
+                self.dirty.push(hop.resource);
+            }
         }
-        true
     }
 
-    /// The bandwidth of the slowest link of `path`, where no other class crosses any of them.
-    pub(super) fn lone_bandwidth(&self, path: &[LinkId]) -> Option<u64> {
-        let links = path.iter().map(|hop| &self.all[hop.index()]);
-        links
-            .map(|link| (link.users.len() == 1).then_some(link.bandwidth))
-            .try_fold(u64::MAX, |least, bandwidth| {
-                bandwidth.map(|bandwidth| least.min(bandwidth))
-            })
+    /// `count` messages of one class have crossed the links of `path`; `ended` if they were its last. Says whether no
+    /// other class crosses any of the links; then the class, where it ended, is listed no more.
+    pub(super) fn leave(&mut self, path: &[Use], count: u32, ended: bool, now: Time) -> bool {
+        let mut alone = true;
+        for hop in path {
+            let link = &mut self.all[hop.index()];
+            link.weight -= u64::from(count) * u64::from(hop.weight);
+            if link.weight == 0 {
+                link.busy += (now - link.busy_since).picoseconds();
+            }
+            alone &= link.users.len() == 1;
+        }
+        if ended {
+            for hop in path {
+                let link = &mut self.all[hop.index()];
+                if alone {
+                    link.users.clear();
+                } else {
+                    link.stale = true;
+                }
+            }
+        }
+        alone
+    }
+
+    /// The slowest link of `path` for `count` messages, as its bandwidth and the sum of their weights, where no other
+    /// class crosses any of them.
+    pub(super) fn lone_share(&self, path: &[Use], count: u32) -> Option<(u64, u64)> {
+        let mut slowest = None;
+        for hop in path {
+            let link = &self.all[hop.index()];
+            if link.users.len() != 1 {
+                return None;
+            }
+            let share = (link.bandwidth, hop.weight);
+            slowest = Some(slowest.map_or(share, |least| slower(least, share)));
+        }
+        slowest.map(|(bandwidth, weight)| (bandwidth, u64::from(weight) * u64::from(count)))
     }
 
     /// Marks the links of `path` as solved.
-    pub(super) fn mark_solved(&mut self, path: &[LinkId], solve: u32) {
+    pub(super) fn mark_solved(&mut self, path: &[Use], solve: u32) {
         for hop in path {
             let link = &mut self.all[hop.index()];
             link.reached = solve;
@@ -131,34 +151,42 @@ impl Links {
         }
     }
 
-    pub(super) fn traffic(&self, now: Time) -> Traffic {
-        let busy = |link: &Link| match link.flows {
+    /// What the first `links` of all, the links proper, have carried.
+    pub(super) fn traffic(&self, links: usize, now: Time) -> Traffic {
+        let busy = |link: &Link| match link.weight {
             0 => link.busy,
             _ => link.busy + (now - link.busy_since).picoseconds(),
         };
+        let bytes = |link: &Link| u64::try_from(link.carried / u128::from(self.whole)).unwrap_or(u64::MAX);
         Traffic {
-            link_bytes: self.all.iter().map(|link| link.bytes).collect(),
-            link_busy: self.all.iter().map(busy).collect(),
+            link_bytes: self.all[..links].iter().map(bytes).collect(),
+            link_busy: self.all[..links].iter().map(busy).collect(),
             ..Traffic::default()
         }
     }
 }
 
-impl Link {
-    fn release(&mut self, now: Time) {
-        self.flows -= 1;
-        if self.flows == 0 {
-            self.busy += (now - self.busy_since).picoseconds();
-        }
+/// The lower of two bandwidths over weights; the lower bandwidth of two that are the same.
+fn slower(a: (u64, u32), b: (u64, u32)) -> (u64, u32) {
+    if a.1 == b.1 {
+        return a.min(b);
     }
+    let (left, right) = (u128::from(a.0) * u128::from(b.1), u128::from(b.0) * u128::from(a.1));
+    match left.cmp(&right) {
+        std::cmp::Ordering::Less => a,
+        std::cmp::Ordering::Equal => a.min(b),
+        std::cmp::Ordering::Greater => b,
+    }
+}
 
+impl Link {
     /// Forgets the classes that ended, by `ended`.
     pub(super) fn refresh(&mut self, ended: impl Fn(u32) -> bool) {
         self.dirty = false;
         if !std::mem::take(&mut self.stale) {
             return;
         }
-        if self.flows == 0 {
+        if self.weight == 0 {
             self.users.clear();
         } else {
             self.users.retain(|&class| !ended(class));

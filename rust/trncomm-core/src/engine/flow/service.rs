@@ -78,14 +78,14 @@ impl PartialOrd for Served {
 pub(super) struct Rate {
     /// In bytes a second.
     pub(super) value: f64,
-    /// As a link's whole rate and the number of messages that it is shared by, where it is just that.
-    pub(super) share: Option<(u64, u32)>,
+    /// As a link's whole rate and the weight of the messages that it is shared by, where it is just that.
+    pub(super) share: Option<(u64, u64)>,
     /// The picoseconds that a byte takes.
     per_byte: f64,
 }
 
 impl Rate {
-    pub(super) fn new(value: f64, share: Option<(u64, u32)>) -> Self {
+    pub(super) fn new(value: f64, share: Option<(u64, u64)>) -> Self {
         Self {
             value,
             share,
@@ -109,18 +109,18 @@ pub(super) fn is_drained(left: f64, bytes: u64) -> bool {
     left <= bytes as f64 * TOLERANCE
 }
 
-/// How long `bytes` take at the `count`-th part of `bandwidth`: exact, rounded up to a picosecond.
-pub(super) fn shared_time(bytes: u64, bandwidth: u64, count: u32) -> Option<Time> {
+/// How long `bytes` take at the part of `bandwidth` that is `whole` of `weight`: exact, rounded up to a picosecond.
+pub(super) fn shared_time(bytes: u64, bandwidth: u64, weight: u64, whole: u32) -> Option<Time> {
     let work = u128::from(bytes)
-        .checked_mul(u128::from(count))?
+        .checked_mul(u128::from(weight))?
         .checked_mul(u128::from(PICOSECONDS_PER_SECOND))?;
-    let picoseconds = work.div_ceil(u128::from(bandwidth));
+    let picoseconds = work.div_ceil(u128::from(bandwidth) * u128::from(whole));
     u64::try_from(picoseconds).ok().map(Time::from_picoseconds)
 }
 
-/// A rate as a double: exact below 2⁵³ bytes a second.
-pub(super) fn rate_of(bytes_per_second: u64) -> f64 {
-    bytes_per_second as f64
+/// A rate, or a sum of weights, as a double: exact below 2⁵³.
+pub(super) fn rate_of(whole: u64) -> f64 {
+    whole as f64
 }
 
 /// The rate of `window` bytes for every round trip.

@@ -6,7 +6,6 @@ use std::collections::BinaryHeap;
 use super::classes::{Classes, NONE};
 use super::links::Links;
 use super::service::{Rate, TOLERANCE, rate_of};
-use crate::ids::LinkId;
 use crate::units::Time;
 
 /// A component that was solved.
@@ -31,7 +30,7 @@ pub(super) struct Solver {
     /// Classes by their cap, highest first, where there are caps.
     caps: Vec<(u64, u32)>,
     round: Vec<u32>,
-    touched: Vec<LinkId>,
+    touched: Vec<u32>,
     /// Links and classes looked at, in all.
     pub(super) work: u64,
 }
@@ -51,9 +50,8 @@ impl Solver {
             if links.all[seed as usize].reached == self.solve {
                 continue;
             }
-            if let Some(component) = self.lone(seed, links, classes, now) {
+            if self.lone(seed, links, classes, now, &mut solved) {
                 self.work += 1;
-                solved(component);
                 continue;
             }
             self.reach(seed, links, classes);
@@ -78,21 +76,27 @@ impl Solver {
         self.solve += 2;
     }
 
-    /// A class that is alone on its path has the rate of the slowest link.
-    fn lone(&mut self, seed: u32, links: &mut Links, classes: &mut Classes, now: Time) -> Option<Component> {
+    /// Gives a class that is alone on its path the rate of the slowest link; says whether the class that crosses the
+    /// link `seed` is.
+    fn lone(
+        &mut self,
+        seed: u32,
+        links: &mut Links,
+        classes: &mut Classes,
+        now: Time,
+        solved: &mut impl FnMut(Component),
+    ) -> bool {
         let link = &mut links.all[seed as usize];
         link.refresh(|class| classes.all[class as usize].count == 0);
-        let &[leader] = &link.users[..] else { return None };
-        let bandwidth = links.lone_bandwidth(classes.path(leader))?;
+        let &[leader] = &link.users[..] else { return false };
+        let Some(rate) = lone_rate(leader, links, classes) else {
+            return false;
+        };
         links.mark_solved(classes.path(leader), self.solve);
-        let class = &mut classes.all[leader as usize];
-        class.stamp = class.stamp.wrapping_add(1);
-        class.next = NONE;
-        let (stamp, rate) = (class.stamp, shared(bandwidth, class.count));
-        let cap = classes.cap(leader);
-        let rate = if rate.value <= cap { rate } else { capped(cap) };
-        let finish = classes.set_rate(leader, rate, now);
-        Some(Component { leader, stamp, finish })
+        if let Some((finish, stamp)) = classes.set_lone_rate(leader, rate, now) {
+            solved(Component { leader, stamp, finish });
+        }
+        true
     }
 
     /// Collects the links and classes that are joined to the link `seed`, and chains the classes.
@@ -119,7 +123,7 @@ impl Solver {
                     let other = &mut links.all[hop.index()];
                     if other.reached != self.solve {
                         other.reached = self.solve;
-                        self.links.push(hop.get());
+                        self.links.push(hop.resource);
                     }
                 }
             }
@@ -139,9 +143,8 @@ impl Solver {
         }
         let mut next = NONE;
         for &id in self.classes.iter().rev() {
-            let class = &mut classes.all[id as usize];
-            class.stamp = class.stamp.wrapping_add(1);
-            class.next = std::mem::replace(&mut next, id);
+            classes.forget_plan(id);
+            classes.all[id as usize].next = std::mem::replace(&mut next, id);
         }
     }
 
@@ -155,7 +158,7 @@ impl Solver {
         for &id in &self.links {
             let link = &mut links.all[id as usize];
             link.left = link.capacity;
-            link.waiting = link.flows;
+            link.waiting = link.weight;
             if link.waiting > 0 {
                 self.levels
                     .push(Reverse((level(link.left, link.waiting).to_bits(), id)));
@@ -179,9 +182,9 @@ impl Solver {
                 self.caps.pop();
                 self.settle(class, rate, links, classes, now, &mut finish);
             }
-            for hop in self.touched.drain(..) {
-                let link = &mut links.all[hop.index()];
-                link.left -= rate.value * f64::from(link.served);
+            for id in self.touched.drain(..) {
+                let link = &mut links.all[id as usize];
+                link.left -= rate.value * rate_of(link.served);
                 link.waiting -= link.served;
                 link.served = 0;
             }
@@ -210,7 +213,7 @@ impl Solver {
                 self.levels.push(Reverse((level.to_bits(), id)));
                 continue;
             }
-            let untouched = link.waiting == link.flows;
+            let untouched = link.waiting == link.weight;
             let share = untouched.then_some((link.bandwidth, link.waiting));
             match &mut rate {
                 None => rate = Some(Rate::new(level, share)),
@@ -303,26 +306,32 @@ impl Solver {
             return;
         }
         entry.reached = self.solve + 1;
-        let count = entry.count;
+        let count = u64::from(entry.count);
         for hop in classes.path(class) {
             let link = &mut links.all[hop.index()];
             if link.served == 0 {
-                self.touched.push(*hop);
+                self.touched.push(hop.resource);
             }
-            link.served += count;
+            link.served += count * u64::from(hop.weight);
         }
         let drained = classes.set_rate(class, rate, now);
         *finish = Some(finish.map_or(drained, |finish| finish.min(drained)));
     }
 }
 
-/// What each of `count` messages gets of what is left of a link.
-fn level(left: f64, count: u32) -> f64 {
-    left / f64::from(count)
+/// The rate of each message of a class that is alone on its path; nothing where it isn't.
+pub(super) fn lone_rate(class: u32, links: &Links, classes: &Classes) -> Option<Rate> {
+    let count = classes.all[class as usize].count;
+    let (bandwidth, weight) = links.lone_share(classes.path(class), count)?;
+    let capacity = rate_of(bandwidth) * f64::from(links.whole);
+    let rate = Rate::new(level(capacity, weight), Some((bandwidth, weight)));
+    let cap = classes.cap(class);
+    Some(if rate.value <= cap { rate } else { capped(cap) })
 }
 
-fn shared(bandwidth: u64, count: u32) -> Rate {
-    Rate::new(level(rate_of(bandwidth), count), Some((bandwidth, count)))
+/// What a message that uses a link once gets of what is left of it for `waiting`.
+fn level(left: f64, waiting: u64) -> f64 {
+    left / rate_of(waiting)
 }
 
 fn capped(cap: f64) -> Rate {
