@@ -74,7 +74,8 @@ impl<'t> Plain<'t> {
     }
 
     /// The links from one rank to another, with the part of each byte that crosses each, and the latency of the longest
-    /// way. Where packets are spread, what comes to a node is split evenly over its links, in whole parts of 720,720.
+    /// way. Where packets are sprayed, what comes to a node is split evenly over its links, and by their rates where they
+    /// take the shortest queues, in whole parts of 720,720.
     fn links(&self, from: RankId, to: RankId) -> Result<(BTreeMap<Resource, f64>, u64), SimulationError> {
         let latency = |link| self.topology.latency(link).picoseconds();
         let mut fixed = Vec::new();
@@ -90,9 +91,18 @@ impl<'t> Plain<'t> {
             let mut next: BTreeMap<NodeId, (u32, u64)> = BTreeMap::new();
             for (node, (parts, so_far)) in layer {
                 self.topology.next_links(node, to, &mut links);
-                let count = links.len() as u32;
-                for (number, &link) in (0..).zip(&links) {
-                    let mine = parts / count + u32::from(number < parts % count);
+                let rate = |link| match self.topology.fabric().policy() {
+                    Policy::Adaptive => u128::from(self.topology.bandwidth(link).bytes_per_second()),
+                    _ => 1,
+                };
+                let sum: u128 = links.iter().map(|&link| rate(link)).sum();
+                let whole: Vec<u32> = links
+                    .iter()
+                    .map(|&link| (u128::from(parts) * rate(link) / sum) as u32)
+                    .collect();
+                let over = (parts - whole.iter().sum::<u32>()) as usize;
+                for (number, (&link, &whole)) in links.iter().zip(&whole).enumerate() {
+                    let mine = whole + u32::from(number < over);
                     path.insert(Resource::Link(link), f64::from(mine) / 720_720.0);
                     let there = next.entry(self.topology.destination(link)).or_default();
                     there.0 += mine;

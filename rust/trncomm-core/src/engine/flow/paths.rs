@@ -38,7 +38,7 @@ pub(super) struct Extent {
 #[derive(Debug)]
 pub(super) struct Paths<'t> {
     pub(super) resources: Resources<'t>,
-    spreads: bool,
+    policy: Policy,
     route: Vec<Hop>,
     links: Vec<LinkId>,
     layer: Vec<Place>,
@@ -57,7 +57,7 @@ impl<'t> Paths<'t> {
     pub(super) fn new(topology: &'t Topology) -> Self {
         Self {
             resources: Resources::new(topology),
-            spreads: matches!(topology.fabric().policy(), Policy::Spray | Policy::Adaptive),
+            policy: topology.fabric().policy(),
             route: Vec::new(),
             links: Vec::new(),
             layer: Vec::new(),
@@ -67,7 +67,11 @@ impl<'t> Paths<'t> {
 
     /// The weight of a resource that serves every byte once.
     pub(super) fn whole(&self) -> u32 {
-        if self.spreads { PARTS } else { 1 }
+        if self.spreads() { PARTS } else { 1 }
+    }
+
+    fn spreads(&self) -> bool {
+        matches!(self.policy, Policy::Spray | Policy::Adaptive)
     }
 
     /// The most often that a byte counts anywhere.
@@ -103,7 +107,7 @@ impl<'t> Paths<'t> {
             return Ok(extent);
         }
         self.resources.route(from, to, &mut self.route)?;
-        if self.spreads {
+        if self.spreads() {
             let touched = |hop: &&Hop| self.resources.link(hop.resource as usize).is_none();
             path.extend(self.route.iter().filter(touched).map(|hop| Use {
                 resource: hop.resource,
@@ -133,7 +137,8 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// Splits a message at every node evenly over the links that are equally good there, to the nearest part.
+    /// Splits a message at every node over the links that are equally good there: evenly where it is sprayed, by their
+    /// rates where it takes the shortest queues. What whole parts leave over goes to the first links.
     fn spread(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Extent {
         let topology = self.resources.topology();
         let mut links = 0;
@@ -149,10 +154,19 @@ impl<'t> Paths<'t> {
             self.next_layer.clear();
             for place in &self.layer {
                 topology.next_links(place.node, to, &mut self.links);
-                let count = u32::try_from(self.links.len()).expect("a node has fewer than 2^18 ports");
-                let (each, over) = (place.weight / count, place.weight % count);
-                for (number, &link) in (0..).zip(&self.links) {
-                    let weight = each + u32::from(number < over);
+                let rate = |link: LinkId| match self.policy {
+                    Policy::Adaptive => u128::from(topology.bandwidth(link).bytes_per_second()),
+                    _ => 1,
+                };
+                let rates: u128 = self.links.iter().map(|&link| rate(link)).sum();
+                let share = |link| {
+                    let share = u128::from(place.weight) * rate(link) / rates;
+                    u32::try_from(share).expect("a part of a weight")
+                };
+                let mut over = place.weight - self.links.iter().map(|&link| share(link)).sum::<u32>();
+                for &link in &self.links {
+                    let weight = share(link) + u32::from(over > 0);
+                    over = over.saturating_sub(1);
                     if weight == 0 {
                         continue;
                     }
