@@ -3,21 +3,46 @@
 //! To add one: write its file with a `pub(super) const` of type [`Algorithm`], and name it in [`ALL`].
 
 mod bidirectional_ring;
+mod binary_tree;
+mod bine;
 mod binomial;
 mod blueconnect;
+mod bruck;
+mod bruck_all_to_all;
 mod bucket;
+mod chain;
+mod circulant;
 mod direct;
+mod dissemination;
+mod double_binary_tree;
+mod groups;
+mod hamiltonian;
 mod hierarchical;
 mod hierarchical_all_to_all;
 mod k_nomial;
+mod kangaring;
 mod levels;
+mod linear;
+mod mesh;
+mod multi_ring;
+mod neighbor_exchange;
 mod one_shot;
 mod pairwise;
 mod parameter;
+mod pat;
 mod phases;
+mod pipeline;
+mod rail_aligned;
+mod rdh;
 mod recursive;
+mod recursive_all_reduce;
 mod recursive_multiplying;
 mod ring;
+mod scatter_all_gather;
+mod shift;
+mod swing;
+mod swing_torus;
+mod tree;
 
 pub use parameter::{Kind, Parameter, Value};
 
@@ -39,13 +64,33 @@ pub const ALL: &[&Algorithm] = &[
     &direct::DIRECT,
     &one_shot::ONE_SHOT,
     &pairwise::PAIRWISE,
+    &pairwise::PAIRWISE_XOR,
     &binomial::BINOMIAL,
+    &bruck::BRUCK,
+    &circulant::CIRCULANT,
+    &pat::PAT,
+    &swing::SWING,
+    &bine::BINE,
+    &neighbor_exchange::NEIGHBOR_EXCHANGE,
+    &linear::LINEAR,
+    &chain::CHAIN,
+    &binary_tree::BINARY_TREE,
+    &double_binary_tree::DOUBLE_BINARY_TREE,
+    &scatter_all_gather::SCATTER_ALL_GATHER,
+    &dissemination::DISSEMINATION,
+    &shift::SHIFT,
     &hierarchical::HIERARCHICAL,
     &blueconnect::BLUECONNECT,
     &k_nomial::K_NOMIAL,
     &recursive_multiplying::RECURSIVE_MULTIPLYING,
     &bucket::BUCKET,
+    &multi_ring::MULTI_RING,
+    &swing_torus::SWING_TORUS,
+    &mesh::MESH,
+    &kangaring::KANGARING,
+    &rdh::RDH,
     &hierarchical_all_to_all::HIERARCHICAL_ALL_TO_ALL,
+    &rail_aligned::RAIL_ALIGNED,
 ];
 
 /// A recipe for schedules.

@@ -32,6 +32,7 @@ mod partition;
 use std::cmp::Reverse;
 
 use crate::collective::Goal;
+use crate::engine::Model;
 use crate::error::TopologyError;
 use crate::topology::Topology;
 use crate::units::{Bytes, PICOSECONDS_PER_SECOND, Time};
@@ -85,6 +86,15 @@ pub enum Contention {
     Links,
 }
 
+impl From<Model> for Contention {
+    fn from(model: Model) -> Self {
+        match model {
+            Model::LogGp => Self::Ports,
+            Model::Flow | Model::Packet => Self::Links,
+        }
+    }
+}
+
 impl BoundKind {
     /// The name, in snake case.
     pub const fn name(self) -> &'static str {
@@ -110,7 +120,7 @@ impl BoundKind {
     }
 }
 
-/// The tightest bound of each kind on the time of a collective, the tightest of all first; never empty.
+/// The tightest bound of each kind on the time of a collective over all ranks, the tightest of all first; never empty.
 ///
 /// `size` is the buffer as algorithms take it: all blocks together where there are blocks, what each rank sends for
 /// all-to-all and send-receive. It holds elements of `element` bytes.

@@ -3,6 +3,9 @@
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
 mod budget;
+mod costs;
+mod flow;
+mod histogram;
 mod instant;
 mod lanes;
 mod loggp;
@@ -12,12 +15,16 @@ mod model;
 mod network;
 mod packet;
 mod queue;
+mod resources;
 
+pub use costs::Costs;
+pub use flow::{Flow, FlowOptions};
+pub use histogram::Histogram;
 pub use instant::Instant;
 pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
 pub use model::{Model, simulate};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
-pub use packet::Packet;
+pub use packet::{Packet, Switched};
 pub use queue::{Heap, Queue, Wheel};

@@ -19,6 +19,9 @@ pub enum UnitError {
         /// The rate of the transfer.
         bandwidth: Bandwidth,
     },
+    /// A duration that a factor makes too long.
+    #[error("a duration passes 2^64 ps (213 days), the longest that can be simulated")]
+    DurationOverflow,
     /// A text that doesn't read as the quantity.
     #[error("can't read {text:?} as a {quantity}; expected {expected}")]
     Unreadable {
@@ -104,7 +107,6 @@ pub enum TopologyError {
 
 /// A collective or an algorithm that can't be built as asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum AlgorithmError {
     /// A name that isn't known.
     #[error("unknown {kind} {name:?}; {hint}")]
@@ -237,6 +239,14 @@ pub enum ScheduleError {
         /// Which of its instructions posted it.
         posted: u64,
     },
+    /// A barrier that a rank can leave before all have arrived.
+    #[error("rank {rank} can leave the barrier without having heard of {}", ranks_text(unheard))]
+    Unsynchronized {
+        /// The rank.
+        rank: u32,
+        /// The ranks that may not have arrived.
+        unheard: Vec<u32>,
+    },
     /// A schedule too large for the proof asked for.
     #[error("too large to prove by running it whole: {what} {count}, at most {limit}")]
     TooLarge {
@@ -251,7 +261,6 @@ pub enum ScheduleError {
 
 /// A run that can't start or can't end.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
 pub enum SimulationError {
     /// A quantity out of range.
     #[error(transparent)]

@@ -7,11 +7,12 @@
 //! is zero modulo 2⁶⁴: a chance of at most 2^(k−64) where contributions are miscounted by less than 2^k, so below
 //! 2⁻⁴⁰ for a chunk, since k < 24 with fewer than 2²⁴ messages into any chunk.
 //!
-//! Also proved, for up to 1024 streams over all ranks: no chunk is written while a message posted from it may still
-//! be read, in any order of events that the schedule allows.
+//! Also proved, for up to 1024 streams and 2²² chunks over all ranks, and for any order of events that the schedule
+//! allows: no chunk is written while a message posted from it may still be read, and no rank leaves a barrier before
+//! all have arrived.
 
 mod buffers;
-mod pending;
+mod clocks;
 mod value;
 
 use buffers::Buffers;
@@ -49,9 +50,9 @@ pub struct Proof {
     pub messages: u64,
     /// The chunks whose content at the end was checked.
     pub chunks: u64,
-    /// Whether chunks written while a message posted from them may still be read were looked for; not so with over
-    /// 1024 streams.
-    pub overwrites: bool,
+    /// Whether the order of events was checked, too: that no chunk is written while a message posted from it may still
+    /// be read, and that no rank leaves a barrier before all have arrived. Not so with over 1024 streams or 2²² chunks.
+    pub ordered: bool,
     /// An upper bound on the probability that a wrong schedule passes.
     pub miss_probability: f64,
 }
@@ -60,7 +61,7 @@ pub struct Proof {
 ///
 /// An error says what is wrong: a missing or doubled contribution, a deadlock, a message that nobody receives, a
 /// message of another size than its receiver expects, a chunk that is read before anything is in it, a
-/// chunk that is written while a message posted from it may still be read; or that the schedule is too large to run
+/// chunk that is written while a message posted from it may still be read, a rank that leaves a barrier early; or that the schedule is too large to run
 /// whole.
 pub fn verify(schedule: &Schedule, control: &mut dyn FnMut(Progress) -> Control) -> Result<Proof, SimulationError> {
     let scratch = u128::from(schedule.capacity(Buffer::Scratch));
@@ -101,10 +102,8 @@ fn prove<V: Value>(
         .into());
     }
     let chunks = check_end(schedule, &outcome.memory)?;
-    let overwritten = outcome.memory.overwritten();
-    if let Some(Some(error)) = overwritten {
-        return Err(error.clone().into());
-    }
+    let barrier = schedule.goal().collective == Collective::Barrier;
+    let ordered = outcome.memory.check_order(barrier)?;
     #[allow(clippy::cast_precision_loss)] // a bound needs no more precision
     let miss_probability = match method {
         Method::Exact => 0.0,
@@ -114,7 +113,7 @@ fn prove<V: Value>(
         method,
         messages: outcome.messages,
         chunks,
-        overwrites: overwritten.is_some(),
+        ordered,
         miss_probability,
     })
 }

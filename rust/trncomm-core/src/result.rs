@@ -1,6 +1,7 @@
 //! Results: what a run came to, in times, rates and loads.
 
-use crate::collective::Goal;
+use crate::bounds::{Bound, tightest};
+use crate::collective::{Collective, Goal};
 use crate::engine::{Control, Model, Outcome, Progress, Untracked, simulate};
 use crate::error::SimulationError;
 use crate::ids::LinkId;
@@ -130,6 +131,21 @@ impl SimulationResult {
         }
     }
 
+    /// The tightest lower bound on the time of any schedule for this collective on `topology`, which must be the one
+    /// that was simulated on; none for a schedule over a part of its ranks.
+    pub fn bound(&self, topology: &Topology) -> Result<Option<Bound>, SimulationError> {
+        if self.ranks != topology.ranks() || self.goal.collective == Collective::Custom {
+            return Ok(None);
+        }
+        Ok(Some(tightest(
+            topology,
+            self.goal,
+            self.size,
+            self.element,
+            self.model.into(),
+        )?))
+    }
+
     /// When each rank had ended its program and every message it sent was delivered.
     pub fn finish(&self) -> &[Time] {
         &self.outcome.finish
@@ -163,5 +179,10 @@ impl SimulationResult {
     /// The number of events that the network model handled.
     pub fn events(&self) -> u64 {
         self.outcome.traffic.events
+    }
+
+    /// The columns by themselves, for a caller that takes over their memory.
+    pub fn into_outcome(self) -> Outcome<Untracked> {
+        self.outcome
     }
 }

@@ -7,6 +7,7 @@ mod check;
 mod code;
 mod compose;
 mod expr;
+mod footprint;
 mod layout;
 mod listing;
 mod program;
@@ -15,6 +16,7 @@ mod shape;
 mod view;
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 pub use code::{ChunkRef, Code, Step, StreamCode};
 pub use compose::{Embedding, Region};
@@ -65,6 +67,8 @@ impl Schedule {
     }
 
     /// A program for each rank, made by `program_of`; equal ones are kept once.
+    ///
+    /// Makes as many programs as there are ranks; [`Self::by_role`] makes fewer.
     pub fn by_rank(
         name: impl Into<String>,
         goal: Goal,
@@ -73,16 +77,42 @@ impl Schedule {
         scratch: u64,
         mut program_of: impl FnMut(u32) -> Program,
     ) -> Result<Self, ScheduleError> {
+        Self::by_role(
+            name,
+            goal,
+            shape,
+            chunks,
+            scratch,
+            |rank| rank,
+            |&rank| program_of(rank),
+        )
+    }
+
+    /// A program for each role, made by `program_of`, where `role_of` gives the role of a rank; equal programs are kept
+    /// once.
+    pub fn by_role<R: Eq + Hash>(
+        name: impl Into<String>,
+        goal: Goal,
+        shape: Shape,
+        chunks: u64,
+        scratch: u64,
+        role_of: impl Fn(u32) -> R,
+        mut program_of: impl FnMut(&R) -> Program,
+    ) -> Result<Self, ScheduleError> {
         let ranks = u32::try_from(shape.ranks()).expect("a shape's ranks fit 32 bits");
+        let mut known = HashMap::new();
         let mut seen = HashMap::new();
         let mut programs = Vec::new();
+        let mut number = |program: Program| {
+            *seen.entry(program).or_insert_with_key(|program| {
+                programs.push(program.clone());
+                u32::try_from(programs.len() - 1).expect("at most one program a rank")
+            })
+        };
         let table: Vec<u32> = (0..ranks)
             .map(|rank| {
-                let program = program_of(rank);
-                *seen.entry(program).or_insert_with_key(|program| {
-                    programs.push(program.clone());
-                    u32::try_from(programs.len() - 1).expect("at most one program a rank")
-                })
+                let role = role_of(rank);
+                *known.entry(role).or_insert_with_key(|role| number(program_of(role)))
             })
             .collect();
         let roles = if programs.len() == 1 {
@@ -112,7 +142,7 @@ impl Schedule {
         if chunks == 0 {
             return Err(ScheduleError::Shape("a schedule needs at least one chunk".to_owned()));
         }
-        if goal.collective.has_blocks() && chunks % shape.ranks() as u64 != 0 {
+        if goal.collective.has_blocks() && !chunks.is_multiple_of(shape.ranks() as u64) {
             return Err(ScheduleError::Shape(format!(
                 "{} needs a whole number of chunks a rank; {chunks} chunks over {} ranks are not",
                 goal.collective,

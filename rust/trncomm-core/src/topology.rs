@@ -5,9 +5,14 @@
 
 mod adjacency;
 mod custom;
+mod detours;
 mod endpoint;
+mod fabric;
+mod family;
+mod fault;
 mod ports;
 mod routing;
+mod table;
 mod wiring;
 
 // Named shapes, one file each; a ring is a torus of one dimension.
@@ -18,12 +23,15 @@ mod switch;
 mod ultraserver;
 
 pub use custom::LinkInput;
-pub use endpoint::{Endpoint, PacketFormat};
+pub use endpoint::{Endpoint, PacketFormat, Touches};
+pub use fabric::{Arbitration, Fabric, Forwarding, Policy, Queueing};
+pub use family::Family;
+pub use fault::Fault;
 
-use crate::error::TopologyError;
-use crate::ids::{LinkId, NodeId, RankId};
+use crate::ids::{LinkId, NodeId};
 use crate::units::{Bandwidth, Time};
 use adjacency::Adjacency;
+use fault::Damage;
 use ports::Layout;
 use routing::Routing;
 
@@ -42,7 +50,8 @@ pub struct LinkSpec {
 /// node and one port of another; nodes number their ports from 0, group by group.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    name: &'static str,
+    name: String,
+    family: Family,
     shape: Vec<usize>,
     ranks: usize,
     sources: Vec<NodeId>,
@@ -58,14 +67,21 @@ pub struct Topology {
     out_links: Adjacency,
     in_links: Adjacency,
     routing: Routing,
+    damage: Damage,
     endpoint: Endpoint,
     packet_format: PacketFormat,
+    fabric: Fabric,
 }
 
 impl Topology {
-    /// The name of the shape: `ring`, `mesh`, `torus`, `fully_connected`, `switch`, `leaf_spine`, `ultraserver`, `custom`.
+    /// What to call it in reports: that of its family, unless set.
     pub fn name(&self) -> &str {
-        self.name
+        &self.name
+    }
+
+    /// The shape that it was built as.
+    pub fn family(&self) -> Family {
+        self.family
     }
 
     /// The number of chips.
@@ -176,49 +192,6 @@ impl Topology {
         self.layout(node).ports()
     }
 
-    /// Puts the fixed route from one rank to another into `path`, in place of what it held.
-    ///
-    /// Empty where both are the same rank. An error names a rank that isn't there.
-    pub fn route(&self, from: RankId, to: RankId, path: &mut Vec<LinkId>) -> Result<(), TopologyError> {
-        path.clear();
-        for rank in [from, to] {
-            if rank.index() >= self.ranks {
-                return Err(TopologyError::Argument {
-                    argument: "rank",
-                    expected: format!("below {}, the number of ranks", self.ranks),
-                    value: rank.to_string(),
-                });
-            }
-        }
-        let mut at = NodeId::from(from.get());
-        while at.get() != to.get() {
-            let link = self.next_link(at, to);
-            path.push(link);
-            at = self.destination(link);
-        }
-        Ok(())
-    }
-
-    /// The link by which traffic for a rank leaves a node on its fixed route.
-    ///
-    /// It depends on the destination alone, so a route never differs by where it began.
-    ///
-    /// # Panics
-    /// If `at` is the destination itself, or a switch that no route to `to` passes.
-    pub fn next_link(&self, at: NodeId, to: RankId) -> LinkId {
-        let (node, rank) = (at.index(), to.index());
-        // INVARIANT: every port of a named shape has one outgoing link, so a node's links are indexed by port.
-        let port = match &self.routing {
-            Routing::Grid(grid) => grid.port(node, rank),
-            Routing::FullyConnected(mesh) => mesh.port(node, rank),
-            Routing::Switch(switch) => switch.port(node, rank),
-            Routing::LeafSpine(clos) => clos.port(node, rank),
-            Routing::UltraServer(server) => server.port(node, rank),
-            Routing::Table(table) => return table.next(at, to),
-        };
-        self.out_links(at)[port]
-    }
-
     /// The place in the arbitration order of a packet that comes in by `input` and leaves by `output`; lower goes first.
     ///
     /// The order is that of the input port's group, then of the number of steps from the output's index to the input's
@@ -242,6 +215,17 @@ impl Topology {
         self.packet_format
     }
 
+    /// How nodes hold, order and steer packets; see [`Fabric`] for what they do unless set.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
+    }
+
+    /// The same topology by another name.
+    #[must_use]
+    pub fn with_name(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
     /// The same topology with other endpoint costs.
     #[must_use]
     pub fn with_endpoint(self, endpoint: Endpoint) -> Self {
@@ -252,6 +236,12 @@ impl Topology {
     #[must_use]
     pub fn with_packet_format(self, packet_format: PacketFormat) -> Self {
         Self { packet_format, ..self }
+    }
+
+    /// The same topology whose nodes hold, order and steer packets in another way.
+    #[must_use]
+    pub fn with_fabric(self, fabric: Fabric) -> Self {
+        Self { fabric, ..self }
     }
 
     fn layout(&self, node: NodeId) -> &Layout {

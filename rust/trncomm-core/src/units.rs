@@ -166,6 +166,19 @@ impl Bandwidth {
         self.0.get()
     }
 
+    /// `numerator` / `denominator` of this rate, rounded down; an error where that is below 1 byte/s.
+    ///
+    /// # Panics
+    /// If `numerator` passes `denominator`.
+    pub fn fraction(self, numerator: u32, denominator: u32) -> Result<Self, UnitError> {
+        assert!(numerator <= denominator, "a fraction of a rate is at most all of it");
+        if numerator == 0 {
+            return Err(UnitError::ZeroBandwidth);
+        }
+        let scaled = u128::from(self.0.get()) * u128::from(numerator) / u128::from(denominator);
+        Self::new(u64::try_from(scaled).expect("it is at most the whole rate"))
+    }
+
     /// How long `bytes` take at this rate: `ceil(bytes · 10¹² / rate)` picoseconds, computed in 128 bits.
     ///
     /// An error where the time passes 2⁶⁴ − 1 ps (213 days).

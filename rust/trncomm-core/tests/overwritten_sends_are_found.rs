@@ -59,7 +59,7 @@ fn an_answer_says_that_the_message_was_received() {
         send(1),
         Instruction::receive(previous(), output(0)),
     ];
-    assert!(prove(2, Program::single(body.clone())).expect("safe").overwrites);
+    assert!(prove(2, Program::single(body.clone())).expect("safe").ordered);
     // On a ring of three it comes from the other neighbour, which knows nothing of our message.
     let error = prove(3, Program::single(body)).expect_err("unsafe");
     assert!(

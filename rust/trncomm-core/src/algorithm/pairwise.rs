@@ -1,12 +1,14 @@
-//! Pairwise all-to-all: N−1 steps; in step k rank r sends to r+k and receives from r−k, then goes on.
+//! Pairwise all-to-all: N−1 steps, in each of which the ranks exchange blocks along a permutation, then go on.
 //!
-//! On a non-blocking switch of bandwidth B it takes (N−1)·(start + S/N / B): every step is a permutation.
+//! By rotation, rank r sends to r+k and receives from r−k in step k. By exclusive or, it exchanges with r xor k, which
+//! is a step of pairs, but needs a power of two. On a non-blocking switch of bandwidth B both take
+//! (N−1)·(L + S/N / B).
 
 use super::direct::{after, before, block, keep_own_block};
 use super::{Algorithm, Request};
 use crate::collective::Collective;
 use crate::error::AlgorithmError;
-use crate::schedule::{Buffer, Instruction, Program, Schedule};
+use crate::schedule::{Buffer, Expr, Instruction, Place, Program, Schedule};
 
 pub(super) const PAIRWISE: Algorithm = Algorithm {
     name: "pairwise",
@@ -15,13 +17,34 @@ pub(super) const PAIRWISE: Algorithm = Algorithm {
     collectives: &[Collective::AllToAll],
     ranks: "any",
     parameters: &[],
-    build,
+    build: |request| schedule(&PAIRWISE, request, &after, &before),
 };
 
-fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
+pub(super) const PAIRWISE_XOR: Algorithm = Algorithm {
+    name: "pairwise_xor",
+    summary: "N-1 steps, in each of which ranks exchange in pairs",
+    source: "Thakur, Rabenseifner and Gropp, IJHPCA 19(1), 2005, section 4.4",
+    collectives: &[Collective::AllToAll],
+    ranks: "powers of two",
+    parameters: &[],
+    build: |request| {
+        if !request.ranks().is_power_of_two() {
+            return Err(request.not_applicable("powers of two work; pairwise serves any number"));
+        }
+        let partner = || Place::xor(0, Expr::var(0) + 1);
+        schedule(&PAIRWISE_XOR, request, &partner, &partner)
+    },
+};
+
+fn schedule(
+    algorithm: &'static Algorithm,
+    request: &Request<'_>,
+    to: &dyn Fn() -> Place,
+    from: &dyn Fn() -> Place,
+) -> Result<Schedule, AlgorithmError> {
     let exchange = vec![
-        Instruction::send(after(), block(Buffer::Input, after())),
-        Instruction::receive(before(), block(Buffer::Output, before())),
+        Instruction::send(to(), block(Buffer::Input, to())),
+        Instruction::receive(from(), block(Buffer::Output, from())),
     ];
     let program = Program::single(vec![
         keep_own_block(),
@@ -29,7 +52,7 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     ]);
     let ranks = request.ranks() as u64;
     Ok(Schedule::uniform(
-        PAIRWISE.name,
+        algorithm.name,
         request.out_of_place(),
         request.line()?,
         ranks,

@@ -55,16 +55,20 @@ pub(super) struct Plan {
 impl Plan {
     /// The schedule.
     pub fn build(self) -> Result<Schedule, AlgorithmError> {
-        let grid = BlockGrid::new(&self);
+        let split = self.split()?;
+        let shape = Shape::new(&split.concat())?;
+        let grid = BlockGrid::new(&self, &split);
         let chunks = grid.block * self.shape.ranks() as u64;
         let mut scratch = self.images;
         let mut side_by_side = Vec::new();
         for (part, phases) in (0..).zip(&self.parts) {
             let mut sequence = Vec::new();
             for phase in phases {
+                let first: usize = split[..phase.axis].iter().map(Vec::len).sum();
+                let axes: Vec<usize> = (first..first + split[phase.axis].len()).collect();
                 let embedded = phase.schedule.on(&Embedding {
-                    shape: &self.shape,
-                    axes: &[phase.axis],
+                    shape: &shape,
+                    axes: &axes,
                     chunks,
                     view: grid.view(part, phase),
                     from: phase.from,
@@ -78,6 +82,30 @@ impl Plan {
             side_by_side.push(Schedule::sequence(&sequence)?);
         }
         Ok(Schedule::parallel(&side_by_side)?.claim(self.name, self.goal)?)
+    }
+
+    /// The extents that each axis is split into, since a stage may see its line as a shape of more axes.
+    fn split(&self) -> Result<Vec<Vec<usize>>, AlgorithmError> {
+        let extents = self.shape.extents().iter().enumerate();
+        extents
+            .map(|(axis, &extent)| {
+                let along = self.parts.iter().flatten().filter(|phase| phase.axis == axis);
+                let mut shapes = along.map(|phase| phase.schedule.shape().extents());
+                let whole = [extent];
+                let shape = shapes.next().unwrap_or(&whole);
+                if let Some(other) = shapes.find(|&other| other != shape) {
+                    return Err(AlgorithmError::NotApplicable {
+                        algorithm: self.name,
+                        collective: self.goal.collective.name(),
+                        ranks: self.shape.ranks(),
+                        reason: format!(
+                            "the algorithms of a level must see it alike, got {shape:?} and {other:?}; ring fits any"
+                        ),
+                    });
+                }
+                Ok(shape.iter().map(|&extent| extent as usize).collect())
+            })
+            .collect()
     }
 }
 
@@ -121,6 +149,8 @@ pub(super) fn numbering(collective: Collective, order: &[usize]) -> Vec<usize> {
 /// How the buffer's chunks lie in the grid of blocks.
 struct BlockGrid {
     extents: Vec<u64>,
+    /// The rank's coordinate along each axis, which may be split into several.
+    coordinates: Vec<Expr>,
     order: Vec<usize>,
     /// How far apart, in chunks, two blocks are that are neighbours along an axis.
     strides: Vec<u64>,
@@ -131,7 +161,7 @@ struct BlockGrid {
 }
 
 impl BlockGrid {
-    fn new(plan: &Plan) -> Self {
+    fn new(plan: &Plan, split: &[Vec<usize>]) -> Self {
         let extents: Vec<u64> = plan.shape.extents().iter().map(|&extent| extent.into()).collect();
         let phases = || plan.parts.iter().flatten();
         let pieces = phases().map(|phase| needed_pieces(phase, &extents)).fold(1, lcm);
@@ -142,7 +172,15 @@ impl BlockGrid {
             strides[axis] = stride;
             stride *= extents[axis];
         }
+        let mut axes = 0..;
+        let coordinate = |extents: &Vec<usize>| {
+            let digits = extents.iter().zip(&mut axes);
+            let number = digits.map(|(&extent, axis)| (extent, Expr::coordinate(axis)));
+            let joined = number.reduce(|(_, slow), (extent, fast)| (extent, slow * extent + fast));
+            joined.expect("an axis is split into one or more").1
+        };
         Self {
+            coordinates: split.iter().map(coordinate).collect(),
             extents,
             order: plan.order.clone(),
             strides,
@@ -157,7 +195,7 @@ impl BlockGrid {
             .scattered
             .iter()
             .fold(Expr::from_count(part * self.pieces), |origin, &axis| {
-                origin + Expr::coordinate(axis) * Expr::from_count(self.strides[axis])
+                origin + self.coordinates[axis].clone() * Expr::from_count(self.strides[axis])
             });
         let cut = phase.schedule.chunks();
         if is_whole(phase) {

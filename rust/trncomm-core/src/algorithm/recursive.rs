@@ -8,7 +8,7 @@
 //! Halving (reduce-scatter): for d = p/2, p/4, …, 1, x exchanges with x xor d; each sends the blocks of the other's
 //! half and reduces those of its own. Doubling (all-gather) is the same backwards. All-reduce is one after the other.
 
-use super::{Algorithm, Parameter, Request};
+use super::{Algorithm, Parameter, Request, recursive_all_reduce};
 use crate::collective::Collective;
 use crate::error::AlgorithmError;
 use crate::schedule::{Buffer, Chunks, Expr, Instruction, Place, Program, Schedule};
@@ -38,12 +38,15 @@ pub(super) const HALVING: Algorithm = Algorithm {
 
 pub(super) const DOUBLING: Algorithm = Algorithm {
     name: "recursive_doubling",
-    summary: "exchanges of one block, two, four, …: log2 N steps with the ring's bytes",
+    summary: "exchanges with ranks 1, 2, 4, … away: log2 N steps; all_reduce sends the whole buffer in each",
     source: SOURCE,
-    collectives: &[Collective::AllGather],
+    collectives: &[Collective::AllReduce, Collective::AllGather],
     ranks: "any; two more steps where N is not a power of two",
     parameters: NONE,
-    build: |request| build(&DOUBLING, request),
+    build: |request| match request.collective() {
+        Collective::AllReduce => recursive_all_reduce::build(request),
+        _ => build(&DOUBLING, request),
+    },
 };
 
 /// The halves of the algorithm that a collective needs.
@@ -58,38 +61,65 @@ fn build(algorithm: &'static Algorithm, request: &Request<'_>) -> Result<Schedul
         halving: request.collective().reduces(),
         doubling: request.collective() != Collective::ReduceScatter,
     };
-    let fold = Fold {
-        active: 1 << ranks.ilog2(),
-        extra: ranks - (1 << ranks.ilog2()),
-        ranks,
-    };
-    let program_of = |rank: u32| {
-        Program::single(if (rank as usize) >= 2 * fold.extra {
-            fold.exchanges(&parts, Expr::rank() - fold.extra)
-        } else if rank % 2 == 1 {
-            fold.odd_of_pair(&parts)
-        } else {
-            fold.even_of_pair(&parts)
+    let fold = Fold::new(ranks);
+    let program_of = |part: &Part| {
+        Program::single(match part {
+            Part::Alone => fold.exchanges(&parts, &(Expr::rank() - fold.extra)),
+            Part::OddOfPair => fold.odd_of_pair(&parts),
+            Part::EvenOfPair => fold.even_of_pair(&parts),
         })
     };
-    Ok(Schedule::by_rank(
+    Ok(Schedule::by_role(
         algorithm.name,
         request.in_place(),
         request.line()?,
         ranks as u64,
         0,
+        |rank| fold.part_of(rank),
         program_of,
     )?)
 }
 
 /// How N ranks fold onto a power of two.
-struct Fold {
-    active: usize,
-    extra: usize,
+pub(super) struct Fold {
+    /// The power of two.
+    pub(super) active: usize,
+    /// The number of pairs.
+    pub(super) extra: usize,
     ranks: usize,
 }
 
+/// The part that a rank has in a fold.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) enum Part {
+    /// It isn't paired.
+    Alone,
+    /// It goes on for its pair.
+    OddOfPair,
+    /// It sits out.
+    EvenOfPair,
+}
+
 impl Fold {
+    pub(super) fn new(ranks: usize) -> Self {
+        let active = 1 << ranks.ilog2();
+        Self {
+            active,
+            extra: ranks - active,
+            ranks,
+        }
+    }
+
+    pub(super) fn part_of(&self, rank: u32) -> Part {
+        if rank as usize >= 2 * self.extra {
+            Part::Alone
+        } else if rank % 2 == 1 {
+            Part::OddOfPair
+        } else {
+            Part::EvenOfPair
+        }
+    }
+
     /// The blocks of the active ranks from `x` to `x + width`.
     fn blocks(&self, x: &Expr, width: usize) -> Chunks {
         let start = |x: Expr| x.clone() + x.min(self.extra);
@@ -117,7 +147,7 @@ impl Fold {
     }
 
     /// The active rank whose number differs from `x` in one bit.
-    fn across(&self, x: &Expr, distance: usize) -> Place {
+    pub(super) fn across(&self, x: &Expr, distance: usize) -> Place {
         if self.extra == 0 {
             return Place::xor(0, distance);
         }
@@ -126,7 +156,7 @@ impl Fold {
     }
 
     /// The exchanges among active ranks, of which this is number `x`.
-    fn exchanges(&self, parts: &Parts, x: Expr) -> Vec<Instruction> {
+    fn exchanges(&self, parts: &Parts, x: &Expr) -> Vec<Instruction> {
         let mut body = Vec::new();
         let distances = || (0..self.active.ilog2()).map(|bit| 1usize << bit);
         // The first of the `distance` active ranks that x shares its half with.
@@ -136,8 +166,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.across(&x, distance), theirs));
-                body.push(Instruction::reduce(self.across(&x, distance), ours));
+                body.push(Instruction::send(self.across(x, distance), theirs));
+                body.push(Instruction::reduce(self.across(x, distance), ours));
             }
         }
         if parts.doubling {
@@ -145,8 +175,8 @@ impl Fold {
                 let other = || x.clone() ^ distance;
                 let theirs = self.blocks(&half(other(), distance), distance);
                 let ours = self.blocks(&half(x.clone(), distance), distance);
-                body.push(Instruction::send(self.across(&x, distance), ours));
-                body.push(Instruction::receive(self.across(&x, distance), theirs));
+                body.push(Instruction::send(self.across(x, distance), ours));
+                body.push(Instruction::receive(self.across(x, distance), theirs));
             }
         }
         body
@@ -162,7 +192,7 @@ impl Fold {
         } else {
             body.push(Instruction::receive(partner(), partners_block()));
         }
-        body.extend(self.exchanges(parts, (Expr::rank() - 1) / 2));
+        body.extend(self.exchanges(parts, &((Expr::rank() - 1) / 2)));
         if parts.doubling {
             body.push(Instruction::send(partner(), self.returned(parts, Expr::rank() - 1)));
         } else {

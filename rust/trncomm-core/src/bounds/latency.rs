@@ -7,7 +7,7 @@ use super::demand::Demand;
 use super::{Bound, BoundKind, clamp};
 use crate::collective::Collective;
 use crate::ids::{LinkId, NodeId};
-use crate::topology::Topology;
+use crate::topology::{Family, Topology};
 
 /// The most links and nodes that all searches of one bound look at together.
 const MOST_WORK: usize = 1 << 23;
@@ -40,7 +40,7 @@ pub(super) fn distances(
             Way::Along => topology.out_links(node),
             Way::Against => topology.in_links(node),
         };
-        for &link in links {
+        for &link in links.iter().filter(|&&link| topology.is_up(link)) {
             let next = match way {
                 Way::Along => topology.destination(link),
                 Way::Against => topology.source(link),
@@ -81,15 +81,21 @@ impl Nearest {
     }
 }
 
-/// Whether some symmetry of the topology takes any chip to any other.
+/// Whether some symmetry of the topology takes any chip to any other. Faults are taken to break it.
 ///
-/// INVARIANT: every link of a named shape has the rate and latency that the shape gives to its tier.
+/// INVARIANT: without faults every link of a named shape has the rate and latency that the shape gives to its tier.
 pub(super) fn chips_are_alike(topology: &Topology) -> bool {
-    match topology.name() {
-        "ring" | "torus" | "fully_connected" | "switch" | "leaf_spine" | "ultraserver" => true,
+    let is_regular = match topology.family() {
+        Family::Ring
+        | Family::Torus
+        | Family::FullyConnected
+        | Family::Switch
+        | Family::LeafSpine
+        | Family::UltraServer => true,
         // A mesh has corners; a list of links may be anything.
-        _ => false,
-    }
+        Family::Mesh | Family::Custom => false,
+    };
+    is_regular && topology.faults().is_empty()
 }
 
 /// The number of searches over a topology that fit the time that a bound may take.

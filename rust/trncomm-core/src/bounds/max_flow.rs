@@ -35,8 +35,9 @@ impl Capacities {
     /// The capacities along the links, or with every link turned round.
     pub(super) fn new(topology: &Topology, way: Way) -> Self {
         let mut edges: Vec<(usize, usize, u128)> = (0..topology.links())
-            .map(|index| {
-                let link = LinkId::new(index);
+            .map(LinkId::new)
+            .filter(|&link| topology.is_up(link))
+            .map(|link| {
                 let (from, to) = (topology.source(link).index(), topology.destination(link).index());
                 let rate = topology.bandwidth(link).bytes_per_second().into();
                 match way {

@@ -5,7 +5,7 @@ use super::latency::Nearest;
 use super::{Bound, BoundKind, clamp, serialization};
 use crate::collective::Collective;
 use crate::ids::{LinkId, NodeId};
-use crate::topology::Topology;
+use crate::topology::{Family, Topology};
 
 /// Up to so many tiers, every set of tiers is cut.
 const MOST_TIERS_FOR_ALL_SETS: usize = 6;
@@ -28,8 +28,10 @@ pub(super) struct Crossing {
 
 impl Crossing {
     pub(super) fn add(&mut self, topology: &Topology, nearest: &Nearest, link: LinkId) {
-        // A link that lies on no path between chips carries nothing.
-        if let Some(latency) = nearest.through(topology, link) {
+        // A link that is down or lies on no path between chips carries nothing.
+        if topology.is_up(link)
+            && let Some(latency) = nearest.through(topology, link)
+        {
             self.links += 1;
             self.rate += u128::from(topology.bandwidth(link).bytes_per_second());
             self.latency = Some(self.latency.map_or(latency, |least| least.min(latency)));
@@ -87,7 +89,7 @@ impl Partition {
             .into_iter()
             .map(|tiers| Self::without(topology, &tiers))
             .collect();
-        if matches!(topology.name(), "ring" | "mesh" | "torus") {
+        if matches!(topology.family(), Family::Ring | Family::Mesh | Family::Torus) {
             // Up to extent 3 a half is a slab, which the dimension's tier gave already.
             let long = topology.shape().iter().enumerate().filter(|(_, extent)| **extent > 3);
             partitions.extend(long.map(|(dimension, _)| Self::halves(topology, dimension)));

@@ -389,6 +389,7 @@ impl Network for LogGp<'_> {
             link_busy: self.link_busy.clone(),
             packet_hops: self.hops,
             events: self.events,
+            ..Traffic::default()
         }
     }
 }

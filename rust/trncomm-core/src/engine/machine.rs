@@ -4,23 +4,33 @@
 //! happens at an instant is collected before any stream goes on, and streams go on in the order of their numbers
 //! within the rank, so that what a rank posts at an instant doesn't depend on how ranks are numbered.
 
+mod dispatch;
 mod mailbox;
 
-use std::collections::VecDeque;
-
+use dispatch::{Dispatch, Order};
 use mailbox::Mailbox;
 
 use super::budget::Budget;
+use super::costs::Costs;
+use super::histogram::Histogram;
 use super::memory::Memory;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{ScheduleError, SimulationError};
 use crate::ids::RankId;
 use crate::schedule::{Code, Combine, MAX_DEPTH, Place, Site, Step, StreamCode};
-use crate::topology::Endpoint;
 use crate::units::{Bytes, Time};
 
-/// The token for the end of a completion overhead; others name a stream.
-const COMPLETION: u32 = 1 << 31;
+/// What a token stands for, in its upper two bits: the end of what keeps a stream busy, the end of a completion
+/// overhead at a rank, or the moment when a rank begins.
+const STREAM: u32 = 0;
+const COMPLETION: u32 = 1;
+const BEGIN: u32 = 2;
+/// More streams than these would not fit a token.
+const STREAMS: u32 = 1 << 30;
+
+fn token(kind: u32, number: u32) -> u32 {
+    (kind << 30) | number
+}
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +61,8 @@ pub struct Outcome<M> {
     pub messages: u64,
     /// How many bytes each rank sent.
     pub sent: Vec<u64>,
+    /// From posting to delivery, over all messages; launch overhead included, waiting for one of the rank's queues not.
+    pub latencies: Histogram,
     /// The first message that nobody received, if any: (source, destination, channel).
     pub unreceived: Option<(u32, u32, u32)>,
     /// What the network carried.
@@ -64,8 +76,8 @@ enum Status {
     Ready,
     /// Waits for a message from this rank on the stream's channel.
     Receiving(u32),
-    /// Is busy until woken.
-    Busy,
+    /// Is busy until woken so many times.
+    Busy(u8),
     /// Waits for another stream (its global number) to complete so many instructions.
     Waiting(u32, u64),
     Ended,
@@ -87,14 +99,23 @@ struct Message<P> {
     destination: u32,
     channel: u32,
     bytes: Bytes,
+    /// When the network was given it.
+    posted: Time,
     payload: P,
+}
+
+impl<P> Message<P> {
+    /// (destination, source, channel).
+    fn key(&self) -> (u32, u32, u32) {
+        (self.destination, self.source, self.channel)
+    }
 }
 
 /// The state of all ranks during a run.
 #[derive(Debug)]
 pub struct Machine<'c, N, M: Memory> {
     code: &'c Code<'c>,
-    endpoint: &'c Endpoint,
+    costs: Costs<'c>,
     network: N,
     memory: M,
     now: Time,
@@ -106,8 +127,11 @@ pub struct Machine<'c, N, M: Memory> {
     sent: Vec<u64>,
     messages: Vec<Option<Message<M::Payload>>>,
     free: Vec<MessageId>,
-    /// Delivered messages whose completion overhead isn't over. It is the same for all, so they end in this order.
-    completing: VecDeque<MessageId>,
+    dispatch: Vec<Dispatch>,
+    /// Where messages can overtake one another.
+    order: Option<Order>,
+    ready: Vec<MessageId>,
+    latencies: Histogram,
     mailbox: Mailbox,
     runnable: Vec<u32>,
     budget: Budget,
@@ -118,20 +142,20 @@ pub struct Machine<'c, N, M: Memory> {
 }
 
 /// Runs `code` on `network` with the endpoint costs given, asking `control` now and then whether to go on.
-pub fn run<N: Network, M: Memory>(
-    code: &Code<'_>,
-    endpoint: &Endpoint,
+pub fn run<'c, N: Network, M: Memory>(
+    code: &'c Code<'c>,
+    costs: impl Into<Costs<'c>>,
     network: N,
     memory: M,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
-    let mut machine = Machine::new(code, endpoint, network, memory)?;
+    let mut machine = Machine::new(code, costs.into(), network, memory)?;
     machine.run(control)?;
     Ok(machine.outcome())
 }
 
 impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
-    fn new(code: &'c Code<'c>, endpoint: &'c Endpoint, network: N, memory: M) -> Result<Self, SimulationError> {
+    fn new(code: &'c Code<'c>, costs: Costs<'c>, network: N, memory: M) -> Result<Self, SimulationError> {
         let ranks = code.schedule().ranks();
         let mut first = Vec::with_capacity(ranks + 1);
         let mut streams = Vec::new();
@@ -148,20 +172,19 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 vars: [0; MAX_DEPTH],
             }));
             open.push(u32::try_from(count).unwrap_or(u32::MAX));
-            let total = u32::try_from(streams.len()).ok().filter(|&total| total < COMPLETION);
+            let total = u32::try_from(streams.len()).ok().filter(|&total| total < STREAMS);
             first.push(
-                total.ok_or_else(|| {
-                    ScheduleError::Shape(format!("the ranks have over {COMPLETION} streams together"))
-                })?,
+                total.ok_or_else(|| ScheduleError::Shape(format!("the ranks have over {STREAMS} streams together")))?,
             );
         }
         Ok(Self {
             code,
-            endpoint,
+            costs,
+            order: (!network.keeps_order() || !costs.launches_in_order()).then(Order::default),
             network,
             memory,
             now: Time::ZERO,
-            runnable: (0..first[ranks]).collect(),
+            runnable: Vec::new(),
             first,
             streams,
             open,
@@ -169,7 +192,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             sent: vec![0; ranks],
             messages: Vec::new(),
             free: Vec::new(),
-            completing: VecDeque::new(),
+            dispatch: (0..ranks).map(|_| Dispatch::default()).collect(),
+            ready: Vec::new(),
+            latencies: Histogram::default(),
             mailbox: Mailbox::default(),
             budget: Budget::default(),
             done: 0,
@@ -183,6 +208,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let mut due = Vec::new();
         let mut running = Vec::new();
         let mut instants: u64 = 0;
+        self.begin()?;
         loop {
             while !self.runnable.is_empty() {
                 std::mem::swap(&mut running, &mut self.runnable);
@@ -200,7 +226,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         self.take(*event)?;
                     }
                     instants += 1;
-                    instants % CHECK_EVERY == 0
+                    instants.is_multiple_of(CHECK_EVERY)
                 }
                 Advance::Paused(time) => {
                     self.now = time;
@@ -213,6 +239,25 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             }
         }
         self.check_ended()
+    }
+
+    /// Lets every rank begin, late ones when their time comes.
+    fn begin(&mut self) -> Result<(), SimulationError> {
+        for rank in 0..u32::try_from(self.open.len()).expect("a shape's ranks fit 32 bits") {
+            let late = self.costs.late(rank);
+            if late == Time::ZERO {
+                self.begin_rank(rank);
+            } else {
+                self.budget.delay(late)?;
+                self.network.wake(late, token(BEGIN, rank));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_rank(&mut self, rank: u32) {
+        self.runnable
+            .extend(self.first[rank as usize]..self.first[rank as usize + 1]);
     }
 
     /// Reports how far the run has come, and ends it if so told.
@@ -233,32 +278,76 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     fn take(&mut self, event: Due) -> Result<(), SimulationError> {
         match event {
-            Due::Delivered(id) if self.endpoint.completion() > Time::ZERO => {
-                self.completing.push_back(id);
-                self.network.wake(self.now + self.endpoint.completion(), COMPLETION);
-                Ok(())
-            }
-            Due::Delivered(id) => self.arrived(id),
-            Due::Woken(COMPLETION) => {
-                let id = self.completing.pop_front().expect("one token a message");
-                self.arrived(id)
-            }
-            Due::Woken(stream) => {
-                self.complete(stream);
-                self.runnable.push(stream);
+            Due::Delivered(id) => self.delivered(id),
+            Due::Woken(woken) => {
+                let number = woken & (STREAMS - 1);
+                match woken >> 30 {
+                    STREAM => self.woken(number),
+                    COMPLETION => {
+                        let id = self.dispatch[number as usize].completing.pop_front();
+                        self.arrived(id.expect("one token a message"))?;
+                    }
+                    _ => self.begin_rank(number),
+                }
                 Ok(())
             }
         }
     }
 
+    fn woken(&mut self, stream: u32) {
+        let state = &mut self.streams[stream as usize];
+        match state.status {
+            Status::Busy(left) if left > 1 => state.status = Status::Busy(left - 1),
+            _ => {
+                self.complete(stream);
+                self.runnable.push(stream);
+            }
+        }
+    }
+
+    /// The network has brought a message to its destination.
+    fn delivered(&mut self, id: MessageId) -> Result<(), SimulationError> {
+        let message = self.message(id);
+        let (source, key) = (message.source, message.key());
+        self.latencies.add(self.now - message.posted);
+        self.finish[source as usize] = self.now;
+        self.release(source)?;
+        let Some(order) = &mut self.order else {
+            return self.in_order(id);
+        };
+        let mut ready = std::mem::take(&mut self.ready);
+        order.arrived(key, id, &mut ready);
+        for id in ready.drain(..) {
+            self.in_order(id)?;
+        }
+        self.ready = ready;
+        Ok(())
+    }
+
+    /// A message has been brought, and all that were posted before it on its channel.
+    fn in_order(&mut self, id: MessageId) -> Result<(), SimulationError> {
+        let destination = self.message(id).destination;
+        let completion = self.costs.completion(destination)?;
+        if completion == Time::ZERO {
+            return self.arrived(id);
+        }
+        self.dispatch[destination as usize].completing.push_back(id);
+        self.network.wake(self.now + completion, token(COMPLETION, destination));
+        Ok(())
+    }
+
+    fn message(&self, id: MessageId) -> &Message<M::Payload> {
+        self.messages[id as usize]
+            .as_ref()
+            .expect("a delivered message is under way")
+    }
+
     /// A message is complete at its destination: hands it to the stream that waits for it, or keeps it.
     fn arrived(&mut self, id: MessageId) -> Result<(), SimulationError> {
-        let message = self.messages[id as usize]
-            .as_ref()
-            .expect("a delivered message is under way");
+        let message = self.message(id);
         let (source, destination, channel) = (message.source, message.destination, message.channel);
+        let key = message.key();
         self.delivered += 1;
-        self.finish[source as usize] = self.now;
         let codes = self.code.streams(destination);
         let first = self.first[destination as usize];
         for (code, stream) in codes.iter().zip(first..) {
@@ -268,7 +357,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 return Ok(());
             }
         }
-        self.mailbox.put((destination, source, channel), id);
+        self.mailbox.put(key, id);
         Ok(())
     }
 
@@ -286,23 +375,33 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         self.memory
             .receive(&site, chunks, *combine, message.payload)
             .map_err(|reason| self.malformed(stream, format!("{reason}, from rank {}", message.source)))?;
-        let rate = match combine {
-            Combine::Copy => None,
-            Combine::Reduce => self.endpoint.reduction(),
-        };
-        match rate {
-            Some(rate) => self.keep_busy(stream, rate.checked_serialization(message.bytes)?),
-            None => {
+        match combine {
+            Combine::Copy => {
                 self.complete(stream);
                 Ok(())
+            }
+            Combine::Reduce => {
+                let span = self.costs.reduction(site.rank, message.bytes)?;
+                self.keep_busy(stream, span, self.costs.reduction_touches(message.bytes))
             }
         }
     }
 
-    fn keep_busy(&mut self, stream: u32, span: Time) -> Result<(), SimulationError> {
-        self.budget.delay(span)?;
-        self.streams[stream as usize].status = Status::Busy;
-        self.network.wake(self.now + span, stream);
+    /// Keeps a stream busy for a span, and until so many bytes have passed the memory of its rank.
+    fn keep_busy(&mut self, stream: u32, span: Option<Time>, touched: Option<Bytes>) -> Result<(), SimulationError> {
+        let state = &mut self.streams[stream as usize];
+        let rank = state.rank;
+        state.status = Status::Busy(u8::from(span.is_some()) + u8::from(touched.is_some()));
+        if let Some(span) = span {
+            self.budget.delay(span)?;
+            self.network.wake(self.now + span, token(STREAM, stream));
+        }
+        if let Some(bytes) = touched {
+            self.network.touch(RankId::from(rank), bytes, token(STREAM, stream))?;
+        }
+        if span.is_none() && touched.is_none() {
+            self.complete(stream);
+        }
         Ok(())
     }
 
@@ -388,6 +487,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         destination,
                         channel,
                         bytes,
+                        posted: self.now,
                         payload,
                     })?;
                     self.complete(stream);
@@ -404,15 +504,11 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     self.memory
                         .copy(&site, from, to, *combine)
                         .map_err(|reason| self.malformed(stream, reason))?;
-                    match self.endpoint.copy() {
-                        Some(rate) => {
-                            let bytes = from
-                                .bytes(&site, self.code.layout())
-                                .map_err(|reason| self.malformed(stream, reason))?;
-                            self.keep_busy(stream, rate.checked_serialization(bytes)?)?;
-                        }
-                        None => self.complete(stream),
-                    }
+                    let bytes = from
+                        .bytes(&site, self.code.layout())
+                        .map_err(|reason| self.malformed(stream, reason))?;
+                    let span = self.costs.copy(site.rank, bytes)?;
+                    self.keep_busy(stream, span, self.costs.copy_touches(bytes))?;
                 }
                 Step::Wait { stream: other, count } => {
                     let other = self.first[site.rank as usize] + u32::try_from(*other).expect("checked when built");
@@ -424,7 +520,10 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         self.streams[stream as usize].status = Status::Waiting(other, count);
                     }
                 }
-                Step::Compute { time } => self.keep_busy(stream, *time)?,
+                Step::Compute { time } => {
+                    let span = self.costs.slowed(site.rank, *time)?;
+                    self.keep_busy(stream, Some(span), None)?;
+                }
                 Step::Enter { depth, times, exit } => {
                     let state = &mut self.streams[stream as usize];
                     state.vars[*depth] = 0;
@@ -449,27 +548,60 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         Ok(())
     }
 
+    /// Gives a message to the network, or to the rank's backlog while all of its queues are taken.
     fn send(&mut self, message: Message<M::Payload>) -> Result<(), SimulationError> {
-        let (source, destination, bytes) = (message.source, message.destination, message.bytes);
+        let (source, bytes, key) = (message.source, message.bytes, message.key());
         self.budget.bytes(bytes)?;
-        self.budget.delay(self.endpoint.launch())?;
-        self.budget.delay(self.endpoint.completion())?;
+        self.budget.delay(self.costs.completion(message.destination)?)?;
         self.sent[source as usize] += bytes.get();
         let id = if let Some(id) = self.free.pop() {
             self.messages[id as usize] = Some(message);
             id
         } else {
-            let id = u32::try_from(self.messages.len()).ok();
-            self.messages.push(Some(message));
-            id.ok_or(SimulationError::Option {
+            let id = u32::try_from(self.messages.len()).map_err(|_| SimulationError::Option {
                 option: "messages under way at once",
                 expected: "at most 2^32".to_owned(),
-                value: format!("{}", self.messages.len()),
-            })?
+                value: self.messages.len().to_string(),
+            })?;
+            self.messages.push(Some(message));
+            id
         };
-        let at = self.now + self.endpoint.launch();
+        if let Some(order) = &mut self.order {
+            order.posted(key, id);
+        }
+        let dispatch = &mut self.dispatch[source as usize];
+        if dispatch.under_way < self.costs.queues() {
+            self.post(id)
+        } else {
+            dispatch.backlog.push_back(id);
+            Ok(())
+        }
+    }
+
+    fn post(&mut self, id: MessageId) -> Result<(), SimulationError> {
+        let message = self.messages[id as usize]
+            .as_mut()
+            .expect("a message that is posted is under way");
+        message.posted = self.now;
+        let (source, destination, bytes) = (message.source, message.destination, message.bytes);
+        let dispatch = &mut self.dispatch[source as usize];
+        let launch = self.costs.launch(source, dispatch.count)?;
+        dispatch.count += 1;
+        dispatch.under_way += 1;
+        self.budget.delay(launch)?;
+        let at = self.now + launch;
         self.network
             .post(at, id, RankId::from(source), RankId::from(destination), bytes)
+    }
+
+    /// A message of a rank has been delivered: its queue takes the next one.
+    fn release(&mut self, rank: u32) -> Result<(), SimulationError> {
+        let dispatch = &mut self.dispatch[rank as usize];
+        dispatch.under_way -= 1;
+        match dispatch.backlog.pop_front() {
+            Some(next) => self.post(next),
+            None => Ok(()),
+        }
     }
 
     fn end(&mut self, stream: u32) {
@@ -507,8 +639,13 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     fn check_ended(&self) -> Result<(), SimulationError> {
         let waits = |state: &&StreamState| state.status != Status::Ended;
-        let Some(first) = self.streams.iter().position(|state| waits(&state)) else {
-            return Ok(());
+        let stuck = self.network.stuck();
+        let first = self.streams.iter().position(|state| waits(&state));
+        let first = match (first, stuck) {
+            (None, None) => return Ok(()),
+            (None, Some(stuck)) => stuck,
+            (Some(first), None) => self.describe_wait(first),
+            (Some(first), Some(stuck)) => format!("{}; {stuck}", self.describe_wait(first)),
         };
         let mut ranks: Vec<u32> = self.streams.iter().filter(waits).map(|state| state.rank).collect();
         ranks.dedup();
@@ -516,7 +653,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             time_ps: self.now.picoseconds(),
             waiting: ranks.len(),
             ranks: self.code.schedule().ranks(),
-            first: self.describe_wait(first),
+            first,
         })
     }
 
@@ -531,7 +668,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 other - self.first[state.rank as usize],
                 self.streams[other as usize].completed
             ),
-            Status::Ready | Status::Busy | Status::Ended => "nothing".to_owned(),
+            Status::Ready | Status::Busy(_) | Status::Ended => "nothing".to_owned(),
         };
         format!(
             "rank {}, stream {number}, after {} instructions, waits for {on}",
@@ -544,6 +681,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             finish: self.finish,
             messages: self.delivered,
             sent: self.sent,
+            latencies: self.latencies,
             unreceived: self
                 .mailbox
                 .first()

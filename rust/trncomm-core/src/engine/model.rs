@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use super::flow::{Flow, FlowOptions};
 use super::loggp::LogGp;
 use super::machine::{Control, Outcome, Progress, run};
 use super::memory::Untracked;
-use super::packet::Packet;
+use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
 use crate::schedule::{Code, Layout, Schedule};
 use crate::topology::Topology;
@@ -16,18 +17,21 @@ use crate::units::Bytes;
 pub enum Model {
     /// Only a rank's own ports contend. See [`LogGp`].
     LogGp,
+    /// Fluids share links max-min fairly. See [`Flow`].
+    Flow,
     /// Packets contend for links. See [`Packet`].
     Packet,
 }
 
 impl Model {
     /// Every model, from the quickest to the closest.
-    pub const ALL: [Self; 2] = [Self::LogGp, Self::Packet];
+    pub const ALL: [Self; 3] = [Self::LogGp, Self::Flow, Self::Packet];
 
     /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::LogGp => "loggp",
+            Self::Flow => "flow",
             Self::Packet => "packet",
         }
     }
@@ -66,11 +70,25 @@ pub fn simulate(
             topology: topology.ranks(),
         });
     }
+    if element == 0 || !size.get().is_multiple_of(element) {
+        return Err(SimulationError::Option {
+            option: "size",
+            expected: format!("a whole number of elements of {element} bytes"),
+            value: format!("{} bytes", size.get()),
+        });
+    }
     let layout = Layout::new(size, element, schedule.chunks())?;
     let code = Code::new(schedule, layout)?;
-    let endpoint = topology.endpoint();
     match model {
-        Model::LogGp => run(&code, endpoint, LogGp::new(topology), Untracked, control),
-        Model::Packet => run(&code, endpoint, Packet::new(topology)?, Untracked, control),
+        Model::LogGp => run(&code, topology, LogGp::new(topology), Untracked, control),
+        Model::Flow => run(
+            &code,
+            topology,
+            Flow::new(topology, FlowOptions::default()),
+            Untracked,
+            control,
+        ),
+        Model::Packet if Packet::serves(topology) => run(&code, topology, Packet::new(topology)?, Untracked, control),
+        Model::Packet => run(&code, topology, Switched::new(topology)?, Untracked, control),
     }
 }

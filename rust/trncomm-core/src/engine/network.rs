@@ -34,6 +34,21 @@ pub struct Traffic {
     pub link_bytes: Vec<u64>,
     /// Picoseconds that each directed link was sending.
     pub link_busy: Vec<u64>,
+    /// Picoseconds that packets waited at a node for each link, summed over packets. Like the columns below, empty
+    /// where the model has no such thing.
+    pub link_wait: Vec<u128>,
+    /// Picoseconds that the packet that waited longest waited at a node for each link.
+    pub link_longest_wait: Vec<u64>,
+    /// Picoseconds that each link stood still for lack of room behind it.
+    pub link_held: Vec<u64>,
+    /// The most bytes of packets in transit that ever waited for each link.
+    pub queue_peak: Vec<u64>,
+    /// Bytes of packets in transit that waited for each link, times the picoseconds that they did.
+    pub queue_area: Vec<u128>,
+    /// The most bytes that ever waited in the buffer at each link's end.
+    pub buffer_peak: Vec<u64>,
+    /// Packets that started on their last link after one that was sent later.
+    pub reordered: u64,
     /// Messages times the links that each crossed, in packets where the model has packets.
     pub packet_hops: u64,
     /// Events that the model handled.
@@ -60,9 +75,26 @@ pub trait Network {
     /// Asks for [`Due::Woken`] with `token` at `at`, not before the present instant.
     fn wake(&mut self, at: Time, token: u32);
 
+    /// Asks for [`Due::Woken`] with `token` when `bytes` have passed the memory of a rank, from the present instant on.
+    ///
+    /// Asked only where the endpoint has a memory rate, so a model for networks without one may leave it out.
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        unreachable!("no memory rate, yet {bytes} are to pass the memory of rank {rank} for {token}")
+    }
+
+    /// Whether messages of one source and destination are delivered in the order of their posting, if they enter in it.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     /// Moves on to the next instant at which something is due, and appends all that is due then to `due`.
     fn advance(&mut self, due: &mut Vec<Due>) -> Advance;
 
     /// What has been carried so far.
     fn traffic(&self) -> Traffic;
+
+    /// What an idle network with messages inside is stuck on.
+    fn stuck(&self) -> Option<String> {
+        None
+    }
 }

@@ -233,7 +233,7 @@ mod tests {
                 let grows = if round < 2_000 {
                     2
                 } else {
-                    u64::from(next(&mut state) % 8 != 0)
+                    u64::from(!next(&mut state).is_multiple_of(8))
                 };
                 for _ in 0..grows {
                     let at = u128::from(now + next(&mut state) % spread) << 64 | u128::from(next(&mut state));

@@ -1,7 +1,7 @@
 //! The buffers of all ranks, holding symbolic values.
 
 use super::brings;
-use super::pending::{Pending, Stamp};
+use super::clocks::{Clocks, Stamp};
 use super::value::Value;
 use crate::engine::Memory;
 use crate::error::ScheduleError;
@@ -13,7 +13,7 @@ pub(super) struct Buffers<V> {
     cells: Vec<Option<V>>,
     chunks: usize,
     per_rank: usize,
-    pending: Option<Pending>,
+    clocks: Option<Clocks>,
 }
 
 impl<V: Value> Buffers<V> {
@@ -30,16 +30,26 @@ impl<V: Value> Buffers<V> {
             }
         }
         Self {
-            pending: Pending::new(schedule, cells.len()),
+            clocks: Clocks::new(schedule, cells.len()),
             cells,
             chunks,
             per_rank,
         }
     }
 
-    /// What was found about writes to chunks that a message may still be read from, unless that was not looked for.
-    pub(super) fn overwritten(&self) -> Option<Option<&ScheduleError>> {
-        self.pending.as_ref().map(Pending::found)
+    /// Looks for chunks written while a message may still be read from them, and for ranks that leave a barrier
+    /// before all have arrived; whether it could.
+    pub(super) fn check_order(&self, barrier: bool) -> Result<bool, ScheduleError> {
+        let Some(clocks) = &self.clocks else {
+            return Ok(false);
+        };
+        if let Some(error) = clocks.found() {
+            return Err(error.clone());
+        }
+        match clocks.unheard().filter(|_| barrier) {
+            Some((rank, unheard)) => Err(ScheduleError::Unsynchronized { rank, unheard }),
+            None => Ok(true),
+        }
     }
 
     /// What `rank` holds in an output chunk.
@@ -82,9 +92,9 @@ impl<V: Value> Buffers<V> {
                 cells.len()
             ));
         }
-        if let Some(pending) = &mut self.pending {
+        if let Some(clocks) = &mut self.clocks {
             let (chunks, per_rank) = (self.chunks, self.per_rank);
-            pending.write(cells, |cell| name(cell, chunks, per_rank));
+            clocks.write(cells, |cell| name(cell, chunks, per_rank));
         }
         for (&cell, value) in cells.iter().zip(values) {
             match (&mut self.cells[cell], combine) {
@@ -113,20 +123,20 @@ impl<V: Value> Memory for Buffers<V> {
     type Payload = (Vec<V>, Option<Stamp>);
 
     fn begins(&mut self, stream: u32, instruction: u64) {
-        if let Some(pending) = &mut self.pending {
-            pending.begins(stream, instruction);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.begins(stream, instruction);
         }
     }
 
     fn waited(&mut self, on: u32, count: u64) {
-        if let Some(pending) = &mut self.pending {
-            pending.waited(on, count);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.waited(on, count);
         }
     }
 
     fn send(&mut self, site: &Site<'_>, chunks: &ChunkRef<'_>) -> Result<Self::Payload, String> {
         let cells = self.cells(site, chunks)?;
-        let stamp = self.pending.as_mut().map(|pending| pending.post(&cells));
+        let stamp = self.clocks.as_mut().map(|clocks| clocks.post(&cells));
         Ok((self.read(&cells, chunks)?, stamp))
     }
 
@@ -138,8 +148,8 @@ impl<V: Value> Memory for Buffers<V> {
         (values, stamp): Self::Payload,
     ) -> Result<(), String> {
         let cells = self.cells(site, chunks)?;
-        if let (Some(pending), Some(stamp)) = (&mut self.pending, stamp) {
-            pending.receive(&stamp);
+        if let (Some(clocks), Some(stamp)) = (&mut self.clocks, stamp) {
+            clocks.receive(&stamp);
         }
         self.write(&cells, values, combine)
             .map_err(|reason| format!("{} at {}", reason, chunks.chunks()))

@@ -74,14 +74,14 @@ impl Value for Contributions {
             );
             return Err(ScheduleError::Wrong { rank, chunk, detail });
         }
-        let missing: Vec<u32> = of
+        // Without doubled and stray ones, as many as there should be are all of them.
+        if held.len() == of.len() {
+            return Ok(());
+        }
+        let missing = of
             .filter(|rank| !held.iter().any(|((from, _), _)| from == rank))
             .collect();
-        if missing.is_empty() {
-            Ok(())
-        } else {
-            Err(ScheduleError::Missing { rank, chunk, missing })
-        }
+        Err(ScheduleError::Missing { rank, chunk, missing })
     }
 }
 

@@ -73,11 +73,19 @@ impl Checker<'_> {
         if self.schedule.capacity(chunks.buffer) == 0 {
             return Err("uses scratch chunks, but the schedule has none".to_owned());
         }
-        self.expr(&chunks.first, depth)?;
-        for run in &chunks.runs {
-            self.expr(&run.count, depth)?;
+        for part in chunks.parts() {
+            if part.buffer != chunks.buffer {
+                return Err(format!(
+                    "joins chunks of {} and of {}; expected one buffer",
+                    chunks.buffer.name(),
+                    part.buffer.name()
+                ));
+            }
+            self.expr(&part.first, depth)?;
+            part.runs.iter().try_for_each(|run| self.expr(&run.count, depth))?;
+            part.views.iter().try_for_each(|view| self.expr(&view.origin, depth))?;
         }
-        chunks.views.iter().try_for_each(|view| self.expr(&view.origin, depth))
+        Ok(())
     }
 
     fn place(&self, place: &Place, depth: usize) -> Result<(), String> {
@@ -95,11 +103,11 @@ impl Checker<'_> {
     }
 
     fn axis(&self, axis: usize) -> Result<(), String> {
-        let axes = self.schedule.shape().axes();
-        if axis < axes {
+        let count = self.schedule.shape().axes();
+        if axis < count {
             Ok(())
         } else {
-            Err(format!("uses axis {axis} of a shape with {axes} axes"))
+            Err(format!("uses axis {axis} of a shape with {count} axes"))
         }
     }
 

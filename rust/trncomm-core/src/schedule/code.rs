@@ -231,17 +231,18 @@ fn flatten<'s>(
 /// The size of the set where every chunk and every count is the same everywhere.
 fn fixed_size(chunks: &Chunks, layout: Layout) -> Option<Bytes> {
     let each = layout.uniform()?.get();
-    let cells = chunks
-        .views
-        .iter()
-        .try_fold(each, |size, view| size.checked_mul(view.cell_size()))?;
-    chunks
-        .runs
-        .iter()
-        .try_fold(cells, |size, run| {
+    let mut sum: u64 = 0;
+    for part in chunks.parts() {
+        let cells = part
+            .views
+            .iter()
+            .try_fold(each, |size, view| size.checked_mul(view.cell_size()))?;
+        let size = part.runs.iter().try_fold(cells, |size, run| {
             size.checked_mul(u64::try_from(run.count.constant()?).ok()?)
-        })
-        .map(Bytes::new)
+        })?;
+        sum = sum.checked_add(size)?;
+    }
+    Some(Bytes::new(sum))
 }
 
 impl ChunkRef<'_> {
@@ -270,8 +271,11 @@ impl ChunkRef<'_> {
         site: &Site<'_>,
         visit: &mut dyn FnMut(u64, u64) -> Result<(), String>,
     ) -> Result<(), String> {
-        let first = self.chunks.first.value(site);
-        self.walk(site, 0, first, visit)
+        for chunks in self.chunks.parts() {
+            let part = ChunkRef { chunks, ..*self };
+            part.walk(site, 0, chunks.first.value(site), visit)?;
+        }
+        Ok(())
     }
 
     fn walk(

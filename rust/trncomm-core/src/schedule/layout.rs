@@ -19,7 +19,7 @@ pub struct Layout {
 impl Layout {
     /// A buffer of `size` bytes, made of elements of `element` bytes, in `chunks` chunks.
     pub fn new(size: Bytes, element: u64, chunks: u64) -> Result<Self, ScheduleError> {
-        if element == 0 || size.get() % element != 0 {
+        if element == 0 || !size.get().is_multiple_of(element) {
             return Err(ScheduleError::Shape(format!(
                 "a buffer of {} bytes doesn't hold a whole number of elements of {element} bytes",
                 size.get()

@@ -93,7 +93,8 @@ fn write_body(f: &mut fmt::Formatter<'_>, body: &[Instruction], depth: usize) ->
     Ok(())
 }
 
-/// Prints `output[r - 1]`, `output[4 .. +3]` (three in a row), `input[0 .. +4 by 8 .. +2]` (a run of runs).
+/// Prints `output[r - 1]`, `output[4 .. +3]` (three in a row), `input[0 .. +4 by 8 .. +2]` (a run of runs), and such
+/// sets joined by `and`.
 impl fmt::Display for Chunks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}[{}", self.buffer.name(), self.first)?;
@@ -104,7 +105,8 @@ impl fmt::Display for Chunks {
             }
         }
         f.write_str(if self.wraps { " wrapping]" } else { "]" })?;
-        self.views.iter().try_for_each(|view| write!(f, " of ({view})"))
+        self.views.iter().try_for_each(|view| write!(f, " of ({view})"))?;
+        self.more.iter().try_for_each(|part| write!(f, " and {part}"))
     }
 }
 

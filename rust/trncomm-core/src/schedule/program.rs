@@ -30,7 +30,8 @@ impl Buffer {
 /// A set of chunks of one buffer: `first`, and from each chunk so far `count` chunks `stride` apart, for every run.
 ///
 /// `first: 3, runs: [(2, 10), (2, 1)]` is 3, 4, 13, 14. The order is the order in which data travels, so that the
-/// n-th chunk sent is the n-th received. The indices may be those of a [`View`] of the buffer.
+/// n-th chunk sent is the n-th received. The indices may be those of a [`View`] of the buffer. More such sets of the
+/// same buffer may follow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Chunks {
     pub(super) buffer: Buffer,
@@ -38,6 +39,7 @@ pub struct Chunks {
     pub(super) runs: Vec<Run>,
     pub(super) wraps: bool,
     pub(super) views: Vec<View>,
+    pub(super) more: Vec<Chunks>,
 }
 
 /// Repeats of a set of chunks.
@@ -58,6 +60,7 @@ impl Chunks {
             runs: Vec::new(),
             wraps: false,
             views: Vec::new(),
+            more: Vec::new(),
         }
     }
 
@@ -83,9 +86,27 @@ impl Chunks {
         self
     }
 
+    /// This set, then another of the same buffer (a schedule with another buffer is refused): they travel together.
+    #[must_use]
+    pub fn then(mut self, mut other: Self) -> Self {
+        let following = std::mem::take(&mut other.more);
+        self.more.push(other);
+        self.more.extend(following);
+        self
+    }
+
+    /// The sets that this one is made of, in order.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.more)
+    }
+
     /// The same set of a smaller buffer, which is seen in a larger one as `view` says.
     #[must_use]
     pub fn seen_through(mut self, buffer: Buffer, view: View) -> Self {
+        for part in &mut self.more {
+            part.buffer = buffer;
+            part.views.push(view.clone());
+        }
         self.buffer = buffer;
         self.views.push(view);
         self

@@ -73,13 +73,16 @@ pub(super) trait Rewrite {
             origin: self.expr(&view.origin),
             ..view.clone()
         });
-        self.selection(Chunks {
+        let selected = self.selection(Chunks {
             buffer: chunks.buffer,
             first: self.expr(&chunks.first),
             runs: runs.collect(),
             wraps: chunks.wraps,
             views: views.collect(),
-        })
+            more: Vec::new(),
+        });
+        let more = chunks.more.iter().map(|part| self.chunks(part));
+        more.fold(selected, Chunks::then)
     }
 
     fn body(&self, body: &[Instruction]) -> Vec<Instruction> {

@@ -1,18 +1,16 @@
 //! A topology from a list of links, routed by tables.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::num::NonZeroU32;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::ports::Group;
 use super::routing::Routing;
+use super::table::RouteTable;
 use super::wiring::{End, MOST_TIERS, Size, Wiring, at_least_one, at_most, node_count};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
-use crate::ids::{LinkId, NodeId, RankId};
+use crate::ids::NodeId;
 use crate::units::{Bandwidth, Time};
-
-/// The most entries of a route table: four bytes each, 1 GiB together.
-const MOST_ROUTES: u128 = 1 << 28;
 
 /// A directed link as a caller describes it, not checked yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,58 +25,6 @@ pub struct LinkInput {
     pub latency: u64,
     /// The label of its tier.
     pub tier: String,
-}
-
-/// The next link from every node to every rank, one row per rank: the link's id plus one, nothing where there is no path.
-#[derive(Clone, Debug)]
-pub(super) struct RouteTable {
-    nodes: usize,
-    next: Vec<Option<NonZeroU32>>,
-}
-
-impl RouteTable {
-    pub(super) fn next(&self, at: NodeId, to: RankId) -> LinkId {
-        let entry = self.next[to.index() * self.nodes + at.index()];
-        LinkId::from(entry.expect("a route passes only nodes with a path to its end").get() - 1)
-    }
-
-    /// Fewest hops by breadth-first search from each destination; of several such links, that of the lowest output port.
-    fn new(topology: &Topology) -> Result<Self, TopologyError> {
-        let nodes = topology.nodes();
-        let mut next = Vec::with_capacity(topology.ranks() * nodes);
-        let mut hops: Vec<Option<u32>> = Vec::with_capacity(nodes);
-        let mut queue = VecDeque::with_capacity(nodes);
-        for to in 0..topology.ranks() {
-            hops.clear();
-            hops.resize(nodes, None);
-            hops[to] = Some(0);
-            queue.push_back((NodeId::new(to), 0));
-            while let Some((node, distance)) = queue.pop_front() {
-                for &link in topology.in_links(node) {
-                    let source = topology.source(link);
-                    if hops[source.index()].is_none() {
-                        hops[source.index()] = Some(distance + 1);
-                        queue.push_back((source, distance + 1));
-                    }
-                }
-            }
-            if let Some(from) = hops[..topology.ranks()].iter().position(Option::is_none) {
-                return Err(TopologyError::Disconnected {
-                    from: RankId::new(from).get(),
-                    to: RankId::new(to).get(),
-                });
-            }
-            next.extend((0..nodes).map(|node| {
-                let closer = hops[node]?.checked_sub(1)?;
-                let link = topology
-                    .out_links(NodeId::new(node))
-                    .iter()
-                    .find(|&&link| hops[topology.destination(link).index()] == Some(closer))?;
-                NonZeroU32::new(link.get() + 1)
-            }));
-        }
-        Ok(Self { nodes, next })
-    }
 }
 
 /// Gives each node's ports their numbers: the k-th link to a neighbour and the k-th link from it share a port.
@@ -135,7 +81,7 @@ impl Topology {
     pub fn from_links(ranks: usize, switches: usize, links: &[LinkInput]) -> Result<Self, TopologyError> {
         at_least_one("ranks", ranks)?;
         let nodes = node_count(ranks as u128 + switches as u128)?;
-        at_most("entries of the route table", ranks as u128 * nodes as u128, MOST_ROUTES)?;
+        RouteTable::check_size(ranks, nodes)?;
         let labels: BTreeSet<&str> = links.iter().map(|link| link.tier.as_str()).collect();
         at_most("tiers", labels.len() as u128, MOST_TIERS)?;
 
@@ -181,12 +127,12 @@ impl Topology {
             let tier = wiring.add_tier(&link.tier);
             wiring.add_link(from, to, spec, tier);
         }
-        let empty = RouteTable {
-            nodes,
-            next: Vec::new(),
-        };
-        let mut topology = wiring.finish("custom", vec![ranks], Routing::Table(empty));
-        topology.routing = Routing::Table(RouteTable::new(&topology)?);
+        let mut topology = wiring.finish(
+            Family::Custom,
+            vec![ranks],
+            Routing::Table(Arc::new(RouteTable::empty())),
+        );
+        topology.routing = Routing::Table(Arc::new(RouteTable::new(&topology)?));
         Ok(topology)
     }
 }

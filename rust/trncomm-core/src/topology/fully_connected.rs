@@ -1,9 +1,9 @@
 //! Every chip joined to every other.
 
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,6 @@ impl Topology {
                 wiring.add_cable(end(a, b), end(b, a), spec, tier);
             }
         }
-        Ok(wiring.finish("fully_connected", vec![ranks], Routing::FullyConnected(routing)))
+        Ok(wiring.finish(Family::FullyConnected, vec![ranks], Formula::FullyConnected(routing)))
     }
 }

@@ -1,9 +1,9 @@
 //! Chips on a grid: ring, mesh and torus, in any number of dimensions.
 
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, node_count, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 /// A grid of more dimensions with two or more chips each would have more nodes than ids.
@@ -66,7 +66,11 @@ impl Axis {
 
     /// Whether a cable leads from a coordinate to the next one up, counting each cable once.
     fn lays_cable(self, coordinate: usize) -> bool {
-        coordinate + 1 < self.extent || (self.wraps && self.extent > 2)
+        coordinate + 1 < self.extent || self.closes_circle()
+    }
+
+    fn closes_circle(self) -> bool {
+        self.wraps && self.extent > 2
     }
 
     /// The cables of one line of chips.
@@ -105,6 +109,17 @@ impl Grid {
         unreachable!("a route ends where all coordinates agree")
     }
 
+    /// Whether a line is long enough to close a circle of links in one direction.
+    pub(super) fn has_circles(&self) -> bool {
+        self.axes.iter().any(|axis| axis.closes_circle())
+    }
+
+    /// Whether the link between two neighbours along a dimension joins the ends of a circle.
+    pub(super) fn crosses_dateline(&self, dimension: usize, from: usize, to: usize) -> bool {
+        let axis = self.axes[dimension];
+        axis.closes_circle() && axis.coordinate(from).abs_diff(axis.coordinate(to)) > 1
+    }
+
     fn port_along(&self, dimension: usize, direction: Direction, at: usize) -> usize {
         let (axis, earlier) = (self.axes[dimension], &self.axes[..dimension]);
         let before: usize = earlier.iter().map(|axis| axis.ports(axis.coordinate(at))).sum();
@@ -123,7 +138,7 @@ impl Topology {
     /// short way; where both ways are as long they go up, from r to r + 1.
     pub fn ring(ranks: usize, spec: LinkSpec) -> Result<Self, TopologyError> {
         at_least_one("ranks", ranks)?;
-        build("ring", &[ranks], true, &[spec], |_| "link".to_owned())
+        build(Family::Ring, &[ranks], &[spec], |_| "link".to_owned())
     }
 
     /// Chips on a grid without wrap-around, with a link each way between neighbours.
@@ -131,7 +146,7 @@ impl Topology {
     /// Shape `dimensions`, the last one counting fastest; a tier for each, `x`, `y`, `z`, `dim3` and so on. `specs`
     /// holds one entry for all dimensions or one for each. Routes correct the first dimension first.
     pub fn mesh(dimensions: &[usize], specs: &[LinkSpec]) -> Result<Self, TopologyError> {
-        build("mesh", dimensions, false, specs, axis_label)
+        build(Family::Mesh, dimensions, specs, axis_label)
     }
 
     /// Chips on a grid that wraps around in every dimension, with a link each way between neighbours.
@@ -139,7 +154,7 @@ impl Topology {
     /// As [`Self::mesh`], with every line closed as [`Self::ring`] closes it: extent 2 has one link each way, extent 1 none,
     /// and routes go the short way in each dimension, up where both ways are as long.
     pub fn torus(dimensions: &[usize], specs: &[LinkSpec]) -> Result<Self, TopologyError> {
-        build("torus", dimensions, true, specs, axis_label)
+        build(Family::Torus, dimensions, specs, axis_label)
     }
 }
 
@@ -153,15 +168,14 @@ fn axis_label(dimension: usize) -> String {
 }
 
 fn build(
-    name: &'static str,
+    family: Family,
     extents: &[usize],
-    wraps: bool,
     specs: &[LinkSpec],
     label: impl Fn(usize) -> String,
 ) -> Result<Topology, TopologyError> {
     check_arguments(extents, specs)?;
     let ranks = node_count(product(extents))?;
-    let grid = Grid::new(extents, wraps);
+    let grid = Grid::new(extents, family != Family::Mesh);
     let cables: usize = grid.axes.iter().map(|axis| ranks / axis.extent * axis.cables()).sum();
     let mut wiring = Wiring::new(&Size {
         nodes: ranks as u128,
@@ -196,7 +210,7 @@ fn build(
             }
         }
     }
-    Ok(wiring.finish(name, extents.to_vec(), Routing::Grid(grid)))
+    Ok(wiring.finish(family, extents.to_vec(), Formula::Grid(grid)))
 }
 
 fn check_arguments(extents: &[usize], specs: &[LinkSpec]) -> Result<(), TopologyError> {

@@ -1,9 +1,11 @@
 //! Two levels of switches: leaves with chips below, spines that join all leaves.
 
+use std::ops::Range;
+
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,15 @@ impl LeafSpine {
             self.ranks_per_leaf + to % self.spines
         } else {
             leaf
+        }
+    }
+
+    /// The ports that are as good as one another: of a leaf, every spine's.
+    pub(super) fn choices(self, at: usize) -> Range<usize> {
+        if (self.leaf_node(0)..self.spine_node(0)).contains(&at) {
+            self.ranks_per_leaf..self.ranks_per_leaf + self.spines
+        } else {
+            0..0
         }
     }
 }
@@ -95,6 +106,10 @@ impl Topology {
                 wiring.add_cable(lower, upper, up, spine_tier);
             }
         }
-        Ok(wiring.finish("leaf_spine", vec![leaves, ranks_per_leaf], Routing::LeafSpine(clos)))
+        Ok(wiring.finish(
+            Family::LeafSpine,
+            vec![leaves, ranks_per_leaf],
+            Formula::LeafSpine(clos),
+        ))
     }
 }

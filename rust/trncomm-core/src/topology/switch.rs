@@ -1,9 +1,11 @@
 //! A switch, or several in parallel (planes): every chip has one cable to each.
 
+use std::ops::Range;
+
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +15,11 @@ pub(super) struct Switch {
 }
 
 impl Switch {
+    /// The ports that are as good as one another: of a chip, every plane's.
+    pub(super) fn choices(self, at: usize) -> Range<usize> {
+        if at < self.ranks { 0..self.planes } else { 0..0 }
+    }
+
     pub(super) fn port(self, at: usize, to: usize) -> usize {
         if at < self.ranks { to % self.planes } else { to }
     }
@@ -46,6 +53,6 @@ impl Topology {
                 wiring.add_cable(chip, switch, spec, tier);
             }
         }
-        Ok(wiring.finish("switch", vec![ranks], Routing::Switch(Switch { ranks, planes })))
+        Ok(wiring.finish(Family::Switch, vec![ranks], Formula::Switch(Switch { ranks, planes })))
     }
 }

@@ -1,9 +1,9 @@
 //! The Trn3 UltraServer: servers of chips under a switch each, racks of servers under another, racks joined chip by chip.
 
 use super::ports::Group;
-use super::routing::Routing;
+use super::routing::Formula;
 use super::wiring::{End, Size, Wiring, at_least_one, product};
-use super::{LinkSpec, Topology};
+use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 /// A chip's ports: its server's switch, its rack's switch, then the other racks by how far ahead they are.
@@ -124,6 +124,10 @@ impl Topology {
                 wiring.add_cable(end(shape.peer_port(own_rack, other)), peer, between_link, tiers[2]);
             }
         }
-        Ok(wiring.finish("ultraserver", vec![racks, servers, chips], Routing::UltraServer(shape)))
+        Ok(wiring.finish(
+            Family::UltraServer,
+            vec![racks, servers, chips],
+            Formula::UltraServer(shape),
+        ))
     }
 }

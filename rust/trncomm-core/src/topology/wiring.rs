@@ -1,9 +1,10 @@
 //! A topology under construction: sizes are checked first, then nodes and cables are added.
 
 use super::adjacency::Adjacency;
+use super::fault::Damage;
 use super::ports::{Group, Layout};
 use super::routing::Routing;
-use super::{Endpoint, LinkSpec, PacketFormat, Topology};
+use super::{Endpoint, Fabric, Family, LinkSpec, PacketFormat, Topology};
 use crate::error::TopologyError;
 use crate::ids::NodeId;
 use crate::units::{Bandwidth, Time};
@@ -108,10 +109,11 @@ impl Wiring {
     }
 
     /// The topology; its ranks are the product of `shape`.
-    pub(super) fn finish(self, name: &'static str, shape: Vec<usize>, routing: Routing) -> Topology {
+    pub(super) fn finish(self, family: Family, shape: Vec<usize>, routing: impl Into<Routing>) -> Topology {
         let nodes = self.node_layouts.len();
         Topology {
-            name,
+            name: family.name().to_owned(),
+            family,
             ranks: shape.iter().product(),
             shape,
             out_links: Adjacency::new(nodes, &self.sources, &self.output_ports),
@@ -126,9 +128,11 @@ impl Wiring {
             tiers: self.tiers,
             layouts: self.layouts,
             node_layouts: self.node_layouts,
-            routing,
+            routing: routing.into(),
+            damage: Damage::default(),
             endpoint: Endpoint::free(),
             packet_format: PacketFormat::default(),
+            fabric: Fabric::default(),
         }
     }
 }

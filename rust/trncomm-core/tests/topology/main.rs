@@ -1,10 +1,17 @@
 //! Topologies: every route is a path, every refusal names its value, ties respect rotations.
 
+mod channels;
+mod endpoint;
+mod faults;
 mod refusals;
 mod routes;
+mod sets;
 mod ties;
 
-use trncomm_core::topology::{LinkSpec, Topology};
+use std::collections::VecDeque;
+
+use trncomm_core::ids::{LinkId, NodeId};
+use trncomm_core::topology::{LinkInput, LinkSpec, Topology};
 use trncomm_core::units::{Bandwidth, Time};
 
 /// A link of that many GB/s and nanoseconds.
@@ -59,4 +66,36 @@ fn every_shape() -> Vec<Topology> {
         .into_iter()
         .collect::<Result<_, _>>()
         .expect("all of these can be built")
+}
+
+/// The same links as a list, which is routed by breadth-first search.
+fn as_list(topology: &Topology) -> Topology {
+    let links: Vec<LinkInput> = (0..topology.links())
+        .map(LinkId::new)
+        .map(|link| LinkInput {
+            source: u64::from(topology.source(link).get()),
+            destination: u64::from(topology.destination(link).get()),
+            bandwidth: topology.bandwidth(link).bytes_per_second(),
+            latency: topology.latency(link).picoseconds(),
+            tier: topology.tiers()[usize::from(topology.tier(link))].clone(),
+        })
+        .collect();
+    Topology::from_links(topology.ranks(), topology.nodes() - topology.ranks(), &links).expect("it was connected")
+}
+
+/// How many of the links that `is_up` lets pass lie between each node and a rank at least.
+fn hops_to(topology: &Topology, to: usize, is_up: impl Fn(LinkId) -> bool) -> Vec<Option<u32>> {
+    let mut hops = vec![None; topology.nodes()];
+    hops[to] = Some(0);
+    let mut open = VecDeque::from([(NodeId::new(to), 0)]);
+    while let Some((node, distance)) = open.pop_front() {
+        for &link in topology.in_links(node).iter().filter(|&&link| is_up(link)) {
+            let source = topology.source(link);
+            if hops[source.index()].is_none() {
+                hops[source.index()] = Some(distance + 1);
+                open.push_back((source, distance + 1));
+            }
+        }
+    }
+    hops
 }

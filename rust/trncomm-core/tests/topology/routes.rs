@@ -3,7 +3,7 @@
 use trncomm_core::ids::{LinkId, NodeId, RankId};
 use trncomm_core::topology::{LinkInput, Topology};
 
-use super::{every_shape, spec};
+use super::{as_list, every_shape, spec};
 
 fn route(topology: &Topology, from: usize, to: usize) -> Vec<LinkId> {
     let mut path = Vec::new();
@@ -19,21 +19,6 @@ fn stops(topology: &Topology, from: usize, to: usize) -> Vec<usize> {
         .iter()
         .map(|&link| topology.destination(link).index())
         .collect()
-}
-
-/// The same links as a list, which is routed by breadth-first search.
-fn as_list(topology: &Topology) -> Topology {
-    let links: Vec<LinkInput> = (0..topology.links())
-        .map(LinkId::new)
-        .map(|link| LinkInput {
-            source: u64::from(topology.source(link).get()),
-            destination: u64::from(topology.destination(link).get()),
-            bandwidth: topology.bandwidth(link).bytes_per_second(),
-            latency: topology.latency(link).picoseconds(),
-            tier: topology.tiers()[usize::from(topology.tier(link))].clone(),
-        })
-        .collect();
-    Topology::from_links(topology.ranks(), topology.nodes() - topology.ranks(), &links).expect("it was connected")
 }
 
 fn links(list: &[(u64, u64)]) -> Vec<LinkInput> {

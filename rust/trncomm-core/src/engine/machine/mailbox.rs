@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::engine::network::MessageId;
 
 /// (destination, source, channel).
-type Key = (u32, u32, u32);
+pub(super) type Key = (u32, u32, u32);
 
 /// First-in first-out queues, one a (destination, source, channel), kept only while they hold something.
 #[derive(Debug, Default)]

@@ -1,0 +1,78 @@
+"""The short way from a collective to its time: build, verify, run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from trncomm import _core, quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+
+    from trncomm.quantities import Dtype, Size
+
+__all__ = ["Model", "Parameter", "Progress", "simulate"]
+
+Model: TypeAlias = Literal["loggp", "flow", "packet"]
+"""What contends: a rank's own ports alone ("loggp"); or every link on the way, shared like a fluid ("flow") or packet
+by packet ("packet")."""
+
+Parameter: TypeAlias = "int | str | Sequence[int]"
+"""What an algorithm can be told: a number, a name, or numbers in a row."""
+
+Progress: TypeAlias = "Callable[[float, int], None]"
+"""Called now and then with the share done, from 0 to 1, and the simulated time in picoseconds."""
+
+
+def simulate(
+    topology: _core.Topology,
+    collective: str,
+    size: Size,
+    *,
+    algorithm: str,
+    model: Model = "packet",
+    dtype: str | np.dtype | Dtype = "uint8",
+    root: int = 0,
+    parameters: Mapping[str, Parameter] | None = None,
+    verify: bool = True,
+    progress: Progress | None = None,
+) -> _core.Result:
+    """Simulate one collective and say how long it takes.
+
+    Short for `build`, `verify` and `run`.
+
+    Args:
+        topology: The network.
+        collective: Its name, such as "all_reduce"; the names of nccom-test, JAX and MPI are read too.
+        size: The larger of a rank's input and output, in bytes: for an all-gather the gathered output,
+            for a reduce-scatter the whole input.
+        algorithm: Its name; `algorithms(collective)` lists them.
+        model: The network model.
+        dtype: The element type. Chunks differ by at most one element.
+        root: The root of a collective that has one.
+        parameters: Parameters of the algorithm.
+        verify: Whether to prove first that the schedule does what the collective promises.
+        progress: Called a few times a second on long runs.
+
+    Raises:
+        AlgorithmError: An unknown name, or an algorithm that can't serve this topology.
+        ScheduleError: The schedule failed its proof.
+        SimulationError: The run couldn't end.
+        ArgumentError: A size, dtype, or option that can't be read.
+
+    Examples:
+        A ring of four chips moves a chunk of 256 KiB in each of its six steps:
+
+        >>> import trncomm as tc
+        >>> ring = tc.Topology.ring(4, bandwidth="64GB/s", latency="500ns")
+        >>> result = tc.simulate(ring, "all_reduce", "1MiB", algorithm="ring")
+        >>> result.time_ps == 6 * (500_000 + 4_096_000)
+        True
+    """
+    schedule = _core.build(topology, collective, algorithm, root=root, parameters=parameters)
+    if verify:
+        _core.verify(schedule)
+    itemsize = quantities.dtype(dtype).itemsize
+    return _core.run(topology, schedule, size, itemsize=itemsize, model=model, progress=progress)

@@ -1,0 +1,636 @@
+//! The packet model in full: finite buffers with credits, virtual channels, turns among inputs, cut-through, several
+//! ways, links that err.
+//!
+//! **Nodes.** At the end of every link each virtual channel has a receive buffer. A packet waits in it for its next
+//! link, and is gone from it when the last byte has left. A link starts a packet only if the next buffer has room for
+//! all of it, counting what is already on the way there; the room is given back (a credit) one latency of the link
+//! after the packet has left that buffer. A packet at its destination leaves its buffer at once, or through the memory
+//! where that takes time. Messages that start at a node wait in a queue of their own for each first link, without a
+//! limit.
+//!
+//! **Choice.** Whenever a link is free, it takes one of the packets that wait for it and have room ahead: first come
+//! first served for each virtual channel, those of one instant by their ties; or the inputs in turn, the link's own
+//! index last, the node's own messages as the last input. All that happens at an instant is collected before any link
+//! chooses, so that no choice depends on the order in which events of one instant are handled.
+//!
+//! **Cut-through.** A packet may leave a node as soon as its head is there, but no earlier than lets its last byte come
+//! in before it goes out.
+//!
+//! **Events.** One for every arrival at a node that passes the packet on, and one for every choice that can't be made
+//! when a packet arrives. What happens at a packet's destination is known when its last link starts it. Credits are
+//! lists of times that are looked at when a link chooses; only a link that is held up for lack of room asks for an
+//! event when the next one is due.
+//!
+//! It keeps what the model without limits ([`super::Packet`]) doesn't need: a record for every packet under way.
+
+mod own;
+mod retry;
+mod steer;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rustc_hash::FxHashMap;
+
+use super::gauges::Gauges;
+use super::stall;
+use super::waiting::{PacketId, Queues, Waiting};
+use super::{cut, whole_span};
+use crate::engine::budget::Budget;
+use crate::engine::lanes::Lanes;
+use crate::engine::network::{Advance, Due, MessageId, Network, Traffic};
+use crate::engine::queue::{Queue, Wheel};
+use crate::engine::resources::Resources;
+use crate::error::SimulationError;
+use crate::ids::{NodeId, RankId};
+use crate::topology::{Fabric, Forwarding, PacketFormat, Queueing, Topology};
+use crate::units::{Bytes, Time};
+use own::{Own, Sending};
+use retry::Retries;
+use steer::{Steering, Step};
+
+/// A packet network with everything that a fabric can have.
+#[derive(Debug)]
+pub struct Switched<'t> {
+    resources: Resources<'t>,
+    fabric: Fabric,
+    format: PacketFormat,
+    channels: usize,
+    /// The size of a full packet.
+    whole: u64,
+    limited: bool,
+    queue: Wheel,
+    in_flight: Lanes,
+    now: Time,
+    outputs: Vec<Output>,
+    /// The room left ahead of each resource, by virtual channel.
+    room: Vec<u64>,
+    /// Room that comes back: (when, channel, bytes), by time.
+    credits: Vec<VecDeque<(Time, u8, u64)>>,
+    waiting: Queues,
+    /// Packets behind the first at each input and channel, where they all wait in one queue.
+    behind: Vec<VecDeque<PacketId>>,
+    packets: Vec<Packet>,
+    free: Vec<PacketId>,
+    messages: Vec<Sending>,
+    /// The most bytes of a message that are sent and not acknowledged.
+    window: Option<u64>,
+    /// What waits for an acknowledgement, by message, and the resource that it starts on.
+    parked: FxHashMap<MessageId, Vec<(u32, Own)>>,
+    steering: Steering,
+    retries: Retries,
+    entering: VecDeque<(Time, MessageId)>,
+    arrived: Vec<(usize, Waiting)>,
+    touched: Vec<u32>,
+    gauges: Gauges,
+    budget: Budget,
+    crossings: u64,
+    events: u64,
+}
+
+/// The sending end of a resource.
+#[derive(Debug)]
+struct Output {
+    free: Time,
+    latency: Time,
+    /// How long a full packet takes.
+    full: Time,
+    /// The event that is pending for the next choice.
+    ready: Option<Time>,
+    held_since: Option<Time>,
+    touched: bool,
+    /// The slot of the node's own messages.
+    own_slot: u32,
+    /// How many packets in transit wait.
+    waiting: u32,
+    /// What starts here.
+    own: VecDeque<Own>,
+}
+
+impl Output {
+    fn has_more(&self) -> bool {
+        self.waiting > 0 || !self.own.is_empty()
+    }
+}
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    message: MessageId,
+    /// Its number in the message.
+    number: u64,
+    last: bool,
+    /// How many resources it has passed.
+    hop: u32,
+    /// What it waits for or is on.
+    here: Step,
+    /// The resource and channel in whose buffer it waits.
+    from: Option<(u32, u8)>,
+}
+
+/// What an event is, in the upper three bits of the low half of its key; the lower 32 hold the number.
+const ARRIVED: u64 = 0;
+const READY: u64 = 1;
+const OFFER: u64 = 2;
+const ACKNOWLEDGED: u64 = 3;
+const DELIVERED: u64 = 4;
+const WOKEN: u64 = 5;
+
+/// The bits of a key between the lane's mark and the kind, which hold the generation of an acknowledged message.
+const GENERATION_BITS: u32 = 28;
+
+fn key(time: Time, kind: u64, number: u32) -> u128 {
+    (u128::from(time.picoseconds()) << 64) | u128::from((kind << 61) | u64::from(number))
+}
+
+fn time_of(event: u128) -> Time {
+    #[allow(clippy::cast_possible_truncation)] // the upper 64 of 128 bits
+    Time::from_picoseconds((event >> 64) as u64)
+}
+
+fn index(value: usize) -> u32 {
+    u32::try_from(value).expect("resources, slots and packets stay below 2^32")
+}
+
+impl<'t> Switched<'t> {
+    /// An idle network with the topology's fabric, packet format and endpoint.
+    ///
+    /// An error where a buffer can't hold a full packet, where there are fewer virtual channels than the shape needs,
+    /// or where a link gets nearly every packet wrong.
+    pub fn new(topology: &'t Topology) -> Result<Self, SimulationError> {
+        let resources = Resources::new(topology);
+        let (fabric, format) = (*topology.fabric(), topology.packet_format());
+        let whole = format.payload() + format.header();
+        if let Some(buffer) = fabric.buffer()
+            && buffer < whole
+        {
+            return Err(SimulationError::Option {
+                option: "buffer",
+                expected: format!("at least a full packet of {whole}"),
+                value: buffer.to_string(),
+            });
+        }
+        let channels = usize::from(fabric.virtual_channels());
+        let count = resources.count();
+        let node_slots = |node: NodeId| index(topology.ports(node) * channels);
+        let slots: Vec<(u32, u32)> = (0..count)
+            .map(|resource| {
+                let Some(link) = resources.link(resource) else {
+                    let own = node_slots(NodeId::new(resource - topology.links()));
+                    return (own + 1, own);
+                };
+                let own = index((topology.output_port(link) as usize + 1) * channels - 1);
+                (node_slots(topology.source(link)) + 1, own)
+            })
+            .collect();
+        let room = fabric.buffer().map_or(u64::MAX, Bytes::get);
+        let output = |resource: usize| -> Result<Output, SimulationError> {
+            Ok(Output {
+                free: Time::ZERO,
+                latency: resources.latency(resource),
+                full: resources.bandwidth(resource).checked_serialization(whole)?,
+                ready: None,
+                held_since: None,
+                touched: false,
+                own_slot: slots[resource].0 - 1,
+                waiting: 0,
+                own: VecDeque::new(),
+            })
+        };
+        let outputs = (0..count).map(output).collect::<Result<Vec<_>, _>>()?;
+        let width = outputs.iter().map(|output| output.full.picoseconds() / 4).min();
+        Ok(Self {
+            fabric,
+            format,
+            channels,
+            whole: whole.get(),
+            limited: fabric.buffer().is_some(),
+            queue: Wheel::new(width.unwrap_or(1)),
+            in_flight: Lanes::new(count),
+            now: Time::ZERO,
+            outputs,
+            // A memory has no buffer of its own behind it.
+            room: (0..count * channels)
+                .map(|cell| {
+                    if cell / channels < topology.links() {
+                        room
+                    } else {
+                        u64::MAX
+                    }
+                })
+                .collect(),
+            credits: vec![VecDeque::new(); count],
+            waiting: Queues::new(fabric.arbitration(), channels, &slots),
+            behind: match fabric.queueing() {
+                Queueing::Input => vec![VecDeque::new(); count * channels],
+                Queueing::VirtualOutput => Vec::new(),
+            },
+            packets: Vec::new(),
+            free: Vec::new(),
+            messages: Vec::new(),
+            window: topology.endpoint().window().map(Bytes::get),
+            parked: FxHashMap::default(),
+            steering: Steering::new(topology, fabric),
+            retries: Retries::new(topology, whole)?,
+            entering: VecDeque::new(),
+            arrived: Vec::new(),
+            touched: Vec::new(),
+            gauges: Gauges::new(count),
+            budget: Budget::default(),
+            crossings: 0,
+            events: 0,
+            resources,
+        })
+    }
+
+    /// How long a packet occupies a step.
+    fn span(&self, message: MessageId, step: Step, is_last: bool) -> Time {
+        if !is_last && step.hop.touches == 1 {
+            return self.outputs[step.hop.resource as usize].full;
+        }
+        let bytes = Bytes::new(self.size(message, is_last));
+        self.resources.span(step.hop, bytes).expect("checked when posted")
+    }
+
+    /// The bytes of a packet in a buffer.
+    fn size(&self, message: MessageId, is_last: bool) -> u64 {
+        if is_last {
+            self.messages[message as usize].last.get()
+        } else {
+            self.whole
+        }
+    }
+
+    fn touch_output(&mut self, output: usize) {
+        if !std::mem::replace(&mut self.outputs[output].touched, true) {
+            self.touched.push(index(output));
+        }
+    }
+
+    /// A packet has come to a node that passes it on.
+    fn arrive(&mut self, id: PacketId, event: u128) {
+        let Packet {
+            message,
+            hop,
+            last,
+            here,
+            ..
+        } = self.packets[id as usize];
+        let from = here.hop.resource as usize;
+        self.in_flight.taken(&mut self.queue, from, event);
+        let next = self.next_step(message, hop, here);
+        let packet = &mut self.packets[id as usize];
+        packet.hop = hop + 1;
+        packet.from = Some((here.hop.resource, here.channel));
+        packet.here = next;
+        self.gauges
+            .queued(from, next.hop.resource as usize, self.size(message, last));
+        if let Some(behind) = self.behind.get_mut(from * self.channels + usize::from(here.channel)) {
+            behind.push_back(id);
+            if behind.len() > 1 {
+                return;
+            }
+        }
+        self.offer(id);
+    }
+
+    /// A packet stands where its next resource can take it.
+    fn offer(&mut self, id: PacketId) {
+        let next = self.packets[id as usize].here;
+        let waiting = Waiting {
+            packet: id,
+            since: self.now,
+            tie: next.tie,
+            slot: next.slot,
+            channel: next.channel,
+        };
+        self.arrived.push((next.hop.resource as usize, waiting));
+    }
+
+    /// Room for `bytes` comes back to a resource, one latency after `left`.
+    fn give_back(&mut self, resource: usize, channel: u8, bytes: u64, left: Time) {
+        if !self.limited {
+            return;
+        }
+        let at = left + self.outputs[resource].latency;
+        let credits = &mut self.credits[resource];
+        let place = credits
+            .iter()
+            .rposition(|&(time, ..)| time <= at)
+            .map_or(0, |before| before + 1);
+        credits.insert(place, (at, channel, bytes));
+        if self.outputs[resource].held_since.is_some() {
+            self.ask(resource, at);
+        }
+    }
+
+    /// Has a resource choose again at `at`, unless it will before.
+    fn ask(&mut self, resource: usize, at: Time) {
+        let output = &mut self.outputs[resource];
+        if output.ready.is_none_or(|ready| at < ready) {
+            output.ready = Some(at);
+            self.queue.push(key(at, READY, index(resource)));
+        }
+    }
+
+    fn fits(&self, output: usize, message: MessageId, last: bool, channel: u8) -> bool {
+        self.size(message, last) <= self.room[output * self.channels + usize::from(channel)]
+    }
+
+    /// Lets a resource take the next packet, if it is free and one has room ahead.
+    fn choose(&mut self, output: usize) {
+        if self.outputs[output].free > self.now {
+            if self.outputs[output].has_more() {
+                self.ask(output, self.outputs[output].free);
+            }
+            return;
+        }
+        while let Some(&(at, channel, bytes)) = self.credits[output].front()
+            && at <= self.now
+        {
+            self.credits[output].pop_front();
+            self.room[output * self.channels + usize::from(channel)] += bytes;
+        }
+        let transit = if self.outputs[output].waiting == 0 {
+            None
+        } else {
+            self.waiting.choose(output, |waiting| {
+                let packet = &self.packets[waiting.packet as usize];
+                self.fits(output, packet.message, packet.last, waiting.channel)
+            })
+        };
+        let own = self.next_own(output);
+        let own_slot = self.outputs[output].own_slot;
+        let own_first = match (transit, own) {
+            (None, None) => {
+                self.hold(output);
+                return;
+            }
+            (Some(_), None) => false,
+            (None, Some(_)) => true,
+            (Some(transit), Some(since)) => {
+                match (
+                    self.waiting.turn(output, own_slot),
+                    self.waiting.turn(output, transit.slot),
+                ) {
+                    (Some(own), Some(other)) => own < other,
+                    _ => since < transit.since,
+                }
+            }
+        };
+        if let Some(since) = self.outputs[output].held_since.take() {
+            self.gauges.held(output, self.now - since);
+        }
+        if own_first {
+            self.waiting.took_own(output, own_slot);
+            self.start_own(output);
+        } else if let Some(transit) = transit {
+            self.waiting.take(output, &transit);
+            self.outputs[output].waiting -= 1;
+            self.start(output, transit.packet, transit.since);
+        }
+        if self.outputs[output].has_more() {
+            self.ask(output, self.outputs[output].free);
+        }
+    }
+
+    /// Nothing can go: if something waits, that is for lack of room.
+    fn hold(&mut self, output: usize) {
+        if !self.outputs[output].has_more() {
+            return;
+        }
+        self.outputs[output].held_since.get_or_insert(self.now);
+        if let Some(&(at, ..)) = self.credits[output].front() {
+            self.ask(output, at);
+        }
+    }
+
+    /// Starts a packet, which came at `since` or starts here, on a resource.
+    fn start(&mut self, output: usize, id: PacketId, since: Time) {
+        let Packet {
+            message,
+            number,
+            last,
+            hop,
+            here,
+            from,
+        } = self.packets[id as usize];
+        let span = self.span(message, here, last);
+        let bytes = self.size(message, last);
+        let latency = self.outputs[output].latency;
+        let again = self.retries.delay(output, span, latency, bytes);
+        let end = self.now + again + span;
+        self.outputs[output].free = end;
+        if !self.steering.is_fixed() {
+            self.gauges.carries(output, bytes, span);
+            self.crossings += u64::from(self.resources.link(output).is_some());
+        }
+        if again > Time::ZERO {
+            self.gauges.carries(output, 0, again);
+        }
+        if self.limited {
+            self.room[output * self.channels + usize::from(here.channel)] -= bytes;
+        }
+        if let Some((input, channel)) = from {
+            self.gauges.started(input as usize, output, since, self.now, bytes);
+            self.give_back(input as usize, channel, bytes, end);
+            if !self.behind.is_empty() {
+                let line = input as usize * self.channels + usize::from(channel);
+                self.queue.push(key(end, OFFER, index(line)));
+            }
+        }
+        if self.is_end(message, hop, here) {
+            self.free.push(id);
+            self.give_back(output, here.channel, bytes, end + latency);
+            self.bring(message, number, end + latency);
+            return;
+        }
+        let early = match self.fabric.forwarding() {
+            Forwarding::CutThrough => span.min(self.shortest_next(message, hop, here, last)),
+            Forwarding::StoreAndForward => Time::ZERO,
+        };
+        let arrival = end.saturating_sub(early) + latency;
+        self.in_flight.push(&mut self.queue, output, key(arrival, ARRIVED, id));
+    }
+
+    /// The first packet of an input has left: the one behind it is next.
+    fn next_in_line(&mut self, line: usize) {
+        self.behind[line].pop_front();
+        if let Some(&next) = self.behind[line].front() {
+            self.offer(next);
+        }
+    }
+
+    /// Puts the packets that came at this instant into the queues, and lets resources choose.
+    fn settle(&mut self) {
+        let mut arrived = std::mem::take(&mut self.arrived);
+        if arrived.len() > 1 {
+            arrived.sort_unstable_by_key(|(output, waiting)| (*output, waiting.tie, waiting.packet));
+        }
+        for (output, waiting) in arrived.drain(..) {
+            self.waiting.push(output, waiting);
+            self.outputs[output].waiting += 1;
+            self.touch_output(output);
+        }
+        self.arrived = arrived;
+        let mut touched = std::mem::take(&mut self.touched);
+        for output in touched.drain(..) {
+            self.outputs[output as usize].touched = false;
+            self.choose(output as usize);
+        }
+        self.touched = touched;
+    }
+
+    fn handle(&mut self, event: u128, due: &mut Vec<Due>) {
+        #[allow(clippy::cast_possible_truncation)] // takes the fields apart again
+        let (low, number) = (event as u64, event as u32);
+        match low >> 61 {
+            ARRIVED => self.arrive(number, event),
+            READY => {
+                let output = &mut self.outputs[number as usize];
+                if output.ready == Some(self.now) {
+                    output.ready = None;
+                    self.touch_output(number as usize);
+                }
+            }
+            OFFER => self.next_in_line(number as usize),
+            ACKNOWLEDGED => self.acknowledged(number, (low >> 33) % (1 << GENERATION_BITS)),
+            DELIVERED => due.push(Due::Delivered(number)),
+            _ => due.push(Due::Woken(number)),
+        }
+    }
+}
+
+impl Network for Switched<'_> {
+    fn post(
+        &mut self,
+        at: Time,
+        message: MessageId,
+        source: RankId,
+        destination: RankId,
+        bytes: Bytes,
+    ) -> Result<(), SimulationError> {
+        let (packets, last) = cut(self.format, bytes);
+        let wire = packets
+            .saturating_mul(self.format.header().get())
+            .saturating_add(bytes.get());
+        self.plan(message, source, destination)?;
+        let sending = Sending::new(source, destination, packets, last);
+        let slot = message as usize;
+        if slot >= self.messages.len() {
+            self.messages.resize(slot + 1, sending);
+        }
+        let generation = self.messages[slot].generation;
+        self.messages[slot] = sending;
+        self.messages[slot].generation = (generation + 1) % (1 << GENERATION_BITS);
+        for hop in 0..self.steering.hops(message) {
+            let step = self.steering.step(message, hop);
+            let resource = step.hop.resource as usize;
+            let full = self.span(message, step, false);
+            let busy = whole_span(full, packets, self.resources.span(step.hop, last)?)?;
+            let latency = self.outputs[resource].latency;
+            self.budget.delay(busy)?;
+            self.budget.delay(latency)?;
+            self.budget.bytes(Bytes::new(wire))?;
+            self.messages[slot].way_back += latency;
+            if self.steering.is_fixed() {
+                self.gauges.carries(resource, wire, busy);
+                if self.resources.link(resource).is_some() {
+                    self.crossings += packets;
+                }
+            }
+        }
+        if at == self.now {
+            self.enter(message);
+            self.settle();
+        } else {
+            let place = self.entering.iter().rposition(|&(time, _)| time <= at);
+            self.entering
+                .insert(place.map_or(0, |before| before + 1), (at, message));
+        }
+        Ok(())
+    }
+
+    fn wake(&mut self, at: Time, token: u32) {
+        self.queue.push(key(at, WOKEN, token));
+    }
+
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        let memory = self
+            .resources
+            .memory_of(rank)
+            .expect("asked only where memories take time");
+        let span = self.resources.bandwidth(memory).checked_serialization(bytes)?;
+        self.budget.delay(span)?;
+        self.enter_touch(memory, bytes, token);
+        self.settle();
+        Ok(())
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.steering.is_fixed() && self.window.is_none()
+    }
+
+    fn advance(&mut self, due: &mut Vec<Due>) -> Advance {
+        const PAUSE_AFTER: u64 = 1 << 18;
+        let pause = self.events + PAUSE_AFTER;
+        loop {
+            let queued = self.queue.peek().map(time_of);
+            let entering = self.entering.front().map(|&(time, _)| time);
+            let Some(time) = queued.into_iter().chain(entering).min() else {
+                return Advance::Idle;
+            };
+            self.now = time;
+            while let Some(event) = self.queue.peek()
+                && time_of(event) == time
+            {
+                self.queue.pop();
+                self.events += 1;
+                self.handle(event, due);
+            }
+            while let Some(&(at, message)) = self.entering.front()
+                && at == time
+            {
+                self.entering.pop_front();
+                self.events += 1;
+                self.enter(message);
+            }
+            self.settle();
+            if !due.is_empty() {
+                return Advance::Due(time);
+            }
+            if self.events >= pause {
+                return Advance::Paused(time);
+            }
+        }
+    }
+
+    fn traffic(&self) -> Traffic {
+        let links = self.resources.topology().links();
+        Traffic {
+            packet_hops: self.crossings,
+            events: self.events,
+            reordered: self.steering.reordered(),
+            ..self.gauges.report(links)
+        }
+    }
+
+    fn stuck(&self) -> Option<String> {
+        let mut waits = BTreeMap::new();
+        for (output, waiting) in self.waiting.iter() {
+            if let Some((from, channel)) = self.packets[waiting.packet as usize].from {
+                waits
+                    .entry((from as usize, channel))
+                    .or_insert((output, waiting.channel));
+            }
+        }
+        let topology = self.resources.topology();
+        stall::describe(&waits, |resource| match self.resources.link(resource) {
+            Some(link) => format!(
+                "link {link} (node {} to {})",
+                topology.source(link),
+                topology.destination(link)
+            ),
+            None => format!("memory of rank {}", resource - topology.links()),
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! What a message occupies on its way: links, and the memories at both ends.
+//!
+//! Resources are numbered: the links of the topology first, then, where the endpoint has a memory rate, the memory of
+//! each rank. Memories come before the first and after the last link of every route.
+
+use crate::error::TopologyError;
+use crate::ids::{LinkId, NodeId, RankId};
+use crate::topology::{Policy, Topology, Touches};
+use crate::units::{Bandwidth, Bytes, Time};
+
+/// A resource on a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hop {
+    /// Its number.
+    pub resource: u32,
+    /// How often each byte counts.
+    pub touches: u32,
+}
+
+/// The links and memories of a topology.
+#[derive(Debug)]
+pub(super) struct Resources<'t> {
+    topology: &'t Topology,
+    memory: Option<(Bandwidth, Touches)>,
+    path: Vec<LinkId>,
+}
+
+impl<'t> Resources<'t> {
+    pub(super) fn new(topology: &'t Topology) -> Self {
+        let endpoint = topology.endpoint();
+        let memory = endpoint.memory().map(|rate| (rate, endpoint.touches()));
+        Self {
+            topology,
+            memory,
+            path: Vec::new(),
+        }
+    }
+
+    pub(super) fn topology(&self) -> &'t Topology {
+        self.topology
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.topology.links() + self.memory.map_or(0, |_| self.topology.ranks())
+    }
+
+    /// The link of that number; none for a memory.
+    pub(super) fn link(&self, resource: usize) -> Option<LinkId> {
+        (resource < self.topology.links()).then(|| LinkId::new(resource))
+    }
+
+    /// The memory of a rank, if memories take time.
+    pub(super) fn memory_of(&self, rank: RankId) -> Option<usize> {
+        self.memory.map(|_| self.topology.links() + rank.index())
+    }
+
+    pub(super) fn bandwidth(&self, resource: usize) -> Bandwidth {
+        match (self.link(resource), self.memory) {
+            (Some(link), _) => self.topology.bandwidth(link),
+            (None, Some((rate, _))) => rate,
+            (None, None) => unreachable!("only links are numbered where memories take no time"),
+        }
+    }
+
+    pub(super) fn latency(&self, resource: usize) -> Time {
+        self.link(resource)
+            .map_or(Time::ZERO, |link| self.topology.latency(link))
+    }
+
+    /// Puts what a message from one rank to another occupies into `route`, in order.
+    pub(super) fn route(&mut self, from: RankId, to: RankId, route: &mut Vec<Hop>) -> Result<(), TopologyError> {
+        match self.topology.fabric().policy() {
+            Policy::FlowHash { seed } => self.hashed_path(from, to, seed)?,
+            Policy::Fixed | Policy::Spray | Policy::Adaptive => self.topology.route(from, to, &mut self.path)?,
+        }
+        route.clear();
+        route.extend(self.memory_hop(from, |touches| touches.read));
+        route.extend(self.path.iter().map(|link| Hop {
+            resource: link.get(),
+            touches: 1,
+        }));
+        route.extend(self.memory_hop(to, |touches| touches.write));
+        Ok(())
+    }
+
+    /// Puts the links that a hash of both ends picks into `path`.
+    fn hashed_path(&mut self, from: RankId, to: RankId, seed: u64) -> Result<(), TopologyError> {
+        // Refuses ranks that aren't there.
+        self.topology.route(from, to, &mut self.path)?;
+        self.path.clear();
+        let hash = split_mix(split_mix(split_mix(seed) ^ u64::from(from.get())) ^ u64::from(to.get()));
+        let mut at = NodeId::from(from.get());
+        let mut links = Vec::new();
+        while at.get() != to.get() {
+            self.topology.next_links(at, to, &mut links);
+            // Each node looks at the hash anew, so that two choices in a row don't go hand in hand.
+            let number = split_mix(hash ^ u64::from(index(self.path.len()))) % links.len() as u64;
+            let link = links[usize::try_from(number).expect("below the number of links")];
+            self.path.push(link);
+            at = self.topology.destination(link);
+        }
+        Ok(())
+    }
+
+    /// The memory of a rank as a part of a route; none where memories take no time or bytes don't touch them.
+    pub(super) fn memory_hop(&self, rank: RankId, touches: impl Fn(Touches) -> u32) -> Option<Hop> {
+        let (_, weights) = self.memory?;
+        let resource = u32::try_from(self.memory_of(rank)?).expect("links and ranks stay below 2^26");
+        let touches = touches(weights);
+        (touches > 0).then_some(Hop { resource, touches })
+    }
+
+    /// How long `bytes` occupy a hop.
+    pub(super) fn span(&self, hop: Hop, bytes: Bytes) -> Result<Time, crate::error::UnitError> {
+        let bytes = Bytes::new(bytes.get().saturating_mul(hop.touches.into()));
+        self.bandwidth(hop.resource as usize).checked_serialization(bytes)
+    }
+}
+
+fn index(value: usize) -> u32 {
+    u32::try_from(value).expect("a route has fewer than 2^32 links")
+}
+
+/// A step of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+fn split_mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
+}

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import trncomm as tc
+from trncomm import _core
+from trncomm.cli import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def command(text: str) -> int:
+    """The exit code of `trncomm` with these arguments."""
+    return main(text.split())
+
+
+def test_compare_prints_a_table(capsys: Captured) -> None:
+    options = "-b 1K -e 1M -f 32 --algorithms ring,direct"
+    assert command(f"compare --machine trn3-ultraserver --collective all_reduce {options}") == 0
+    out, err = capsys.readouterr()
+    assert [line.split()[0] for line in out.splitlines() if line[:10].strip().isdigit()] == ["1024", "32768", "1048576"]
+    assert "Avg bus bandwidth" in out
+    assert err == "", "the progress bar is for terminals"
+
+
+def test_compare_can_step_by_bytes(capsys: Captured) -> None:
+    assert command("compare -b 0 -e 300 -i 100 --algorithms ring --json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [row["size(B)"] for row in report["results"]] == [0, 100, 200, 300]
+
+
+def test_figures_can_be_set(capsys: Captured) -> None:
+    assert command("run --json -b 1M --set servers=1 --set rack_bandwidth=1TB/s") == 0
+    assert json.loads(capsys.readouterr().out)["ranks"] == 8
+
+
+def test_run_prints_the_result(capsys: Captured) -> None:
+    assert command("run --collective all_gather --algorithm ring -b 1M -d bf16 --model loggp") == 0
+    expected = tc.simulate(
+        tc.machines.trn3_ultraserver(), "all_gather", "1M", algorithm="ring", dtype="bf16", model="loggp"
+    )
+    assert capsys.readouterr().out == f"{expected}\n"
+
+
+def test_an_algorithm_can_be_told_things(capsys: Captured) -> None:
+    assert command("run --json -b 1M --algorithm hierarchical -p levels=2,72 -p outer=direct --model loggp") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert command("run --json -b 1M --algorithm hierarchical --model loggp") == 0
+    assert told["messages"] != json.loads(capsys.readouterr().out)["messages"]
+
+
+def test_machines_shows_figures_with_their_sources(capsys: Captured) -> None:
+    assert command("machines") == 0
+    assert "trn3-ultraserver" in capsys.readouterr().out
+    assert command("machines trn3-ultraserver") == 0
+    out = capsys.readouterr().out
+    for word in ("rack_bandwidth", "320 GB/s", "published", "trn3-arch.rst", "assumed"):
+        assert word in out
+
+
+def test_algorithms_lists_them(capsys: Captured) -> None:
+    assert command("algorithms all_reduce") == 0
+    out = capsys.readouterr().out
+    for known in tc.algorithms("all_reduce"):
+        assert known.name in out
+
+
+def test_without_a_command_it_shows_help(capsys: Captured) -> None:
+    assert command("") == 0
+    assert "compare" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "compare --machine trn9",
+        "compare --collective all_reduec",
+        "compare --algorithms rinng",
+        "compare -b 8Q",
+        "compare -b 2K -e 1K",
+        "compare -f 2 -i 5",
+        "compare -f 1",
+        "compare -d bf61",
+        "compare --set racks",
+        "compare --set rocks=3",
+        "compare --set rack_bandwidth=0",
+        "compare --model pakcet",
+        "compare --profile lanes",
+        "run -b 10 -d fp32",
+        "run --root 1",
+        "run -p levels",
+        "run -p colour=red",
+        "machines trn9",
+        "algorithms all_reduec",
+        "comapre",
+        "compare --no-such-option",
+    ],
+)
+def test_bad_input_is_one_line_on_standard_error(arguments: str, capsys: Captured) -> None:
+    assert command(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert err.startswith("trncomm: ")
+
+
+def test_a_failure_that_isnt_the_users_has_code_1(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def fail(_: tc.Schedule) -> tc.Proof:
+        raise tc.ScheduleError("rank 3 lacks rank 1")
+
+    monkeypatch.setattr(_core, "verify", fail)
+    assert command("run -b 1K") == 1
+    assert capsys.readouterr().err == "trncomm: rank 3 lacks rank 1\n"
+
+
+def test_interrupted_it_prints_the_sizes_that_are_done(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    run, calls = _core.run, 0
+
+    def interrupted_run(*arguments: object, **keywords: object) -> tc.Result:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            raise KeyboardInterrupt
+        return run(*arguments, **keywords)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_core, "run", interrupted_run)
+    assert command("compare -b 1K -e 1M --algorithms ring,direct --json") == 130
+    out, err = capsys.readouterr()
+    assert [row["size(B)"] for row in json.loads(out)["results"]] == [1024, 1024]
+    assert err == "trncomm: interrupted after 3 of 12 runs\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = [sys.executable, "-m", "trncomm", "compare", "-e", "1K", "--algorithms", "ring"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
