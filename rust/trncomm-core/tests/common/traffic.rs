@@ -263,6 +263,14 @@ fn sized(topology: Topology) -> impl Strategy<Value = (Topology, u64, u64)> {
     )
 }
 
+/// The algorithms for a collective over any number of ranks; others may refuse the number that came up.
+pub fn fitting(collective: Collective) -> impl Iterator<Item = &'static str> {
+    let any = |algorithm: &&Algorithm| algorithm.ranks.starts_with("any");
+    algorithm::algorithms(collective)
+        .filter(any)
+        .map(|algorithm| algorithm.name)
+}
+
 /// A collective by an algorithm, any of them, over a topology with settings, any of them.
 pub fn collective_job() -> impl Strategy<Value = Job> {
     settings(topology())
@@ -270,12 +278,7 @@ pub fn collective_job() -> impl Strategy<Value = Job> {
         .prop_map(|((topology, size, element), choice, root)| {
             let pairs: Vec<(Collective, &str)> = Collective::ALL
                 .into_iter()
-                .flat_map(|collective| {
-                    // Others may refuse the number of ranks that came up.
-                    let fitting = |algorithm: &&Algorithm| algorithm.ranks.starts_with("any");
-                    let fitting = algorithm::algorithms(collective).filter(fitting);
-                    fitting.map(move |algorithm| (collective, algorithm.name))
-                })
+                .flat_map(|collective| fitting(collective).map(move |name| (collective, name)))
                 .collect();
             let (collective, name) = *choice.get(&pairs);
             let root = if collective.has_root() {
