@@ -114,7 +114,7 @@ impl Traffic {
                     reduce,
                     late,
                 } => {
-                    let chunks = || Chunks::range(Buffer::Output, first as usize, count as usize);
+                    let chunks = || Chunks::range(Buffer::Output, index(first), index(count));
                     bodies[from as usize][stream].push(Instruction::send(Place::rank(to as usize), chunks()));
                     let combine = if reduce { Combine::Reduce } else { Combine::Copy };
                     let from = Place::rank(from as usize);
@@ -129,8 +129,8 @@ impl Traffic {
                     time: Time::from_picoseconds(time),
                 }),
                 Act::Copy { rank, stream, chunk } => bodies[rank as usize][stream].push(Instruction::copy(
-                    Chunks::one(Buffer::Input, chunk as usize),
-                    Chunks::one(Buffer::Output, chunk as usize),
+                    Chunks::one(Buffer::Input, index(chunk)),
+                    Chunks::one(Buffer::Output, index(chunk)),
                 )),
                 Act::Wait { rank, stream, on } => {
                     let count = Expr::from(bodies[rank as usize][on].len());
@@ -153,6 +153,10 @@ impl Traffic {
         })
         .expect("well formed")
     }
+}
+
+fn index(chunk: u64) -> usize {
+    usize::try_from(chunk).expect("few chunks")
 }
 
 /// An act of a rank of so many, in a stream of so many; a message of a rank to itself is none.
@@ -197,7 +201,7 @@ fn traffic_on(ranks: usize, channels: Vec<u32>) -> impl Strategy<Value = Traffic
             to: to % ranks,
             stream,
             chunks: (first, 1),
-            reduce: first % 2 == 0,
+            reduce: first.is_multiple_of(2),
             late,
         })
     };
