@@ -6,7 +6,7 @@ use trncomm_core::algorithm;
 use trncomm_core::bounds::tightest;
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Control, Model, simulate};
-use trncomm_core::ids::{LinkId, RankId};
+use trncomm_core::ids::{LinkId, NodeId, RankId};
 use trncomm_core::schedule::Schedule;
 use trncomm_core::topology::{Endpoint, Fault, LinkSpec, PacketFormat, Topology};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
@@ -42,16 +42,17 @@ fn topologies() -> Vec<Topology> {
     .collect()
 }
 
-/// The topology with one link down and the others slowed, unevenly; nothing where no other way is left.
+/// The topology with a link to rank 0 down and the others slowed, unevenly; nothing where no other way is left.
 fn with_faults(topology: &Topology) -> Option<Topology> {
-    let links = (1..topology.links()).map(LinkId::new);
+    let down = topology.in_links(NodeId::new(0))[0];
+    let links = (0..topology.links()).map(LinkId::new).filter(|&link| link != down);
     let faults: Vec<Fault> = links
         .map(|link| Fault::LinkSlow {
             link,
             numerator: 1 + link.get() % 3,
             denominator: 3,
         })
-        .chain([Fault::LinkDown(LinkId::new(0))])
+        .chain([Fault::LinkDown(down)])
         .collect();
     topology.with_faults(&faults).ok()
 }

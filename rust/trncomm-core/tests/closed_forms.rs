@@ -63,7 +63,7 @@ impl Way {
         2 * LATENCY
             + match self {
                 // Cut through.
-                Self::Whole(Model::LogGp) => one_link,
+                Self::Whole(Model::LogGp | Model::Flow) => one_link,
                 // Stored, then forwarded.
                 Self::Whole(Model::Packet) => 2 * one_link,
                 // The last packet leaves the switch behind the full ones, of which the first came after one packet's time.
@@ -474,7 +474,7 @@ fn an_incast_takes_its_bytes_over_the_rate_of_the_last_link() {
                 // The last link is free until the first packets come, which have been stored; from then on it never
                 // idles, since every sender has as much of its message at the switch as the last link has taken of it.
                 let start = match way {
-                    Way::Whole(Model::LogGp) => LATENCY,
+                    Way::Whole(Model::LogGp | Model::Flow) => LATENCY,
                     Way::Whole(Model::Packet) => LATENCY + serialization(size, RATE),
                     Way::Packets => LATENCY + serialization(size.min(4096), RATE),
                 };

@@ -136,6 +136,8 @@ pub struct Machine<'c, N, M: Memory> {
     runnable: Vec<u32>,
     budget: Budget,
     done: u64,
+    /// Instructions in all.
+    total: u64,
     delivered: u64,
 }
 
@@ -196,13 +198,13 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             mailbox: Mailbox::default(),
             budget: Budget::default(),
             done: 0,
+            total: code.instructions(),
             delivered: 0,
         })
     }
 
     fn run(&mut self, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
         const CHECK_EVERY: u64 = 1 << 12;
-        let total = self.code.instructions();
         let mut due = Vec::new();
         let mut running = Vec::new();
         let mut instants: u64 = 0;
@@ -213,7 +215,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 running.sort_unstable();
                 running.dedup();
                 for stream in running.drain(..) {
-                    self.go_on(stream)?;
+                    self.go_on(stream, control)?;
                 }
             }
             due.clear();
@@ -232,17 +234,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 }
                 Advance::Idle => break,
             };
-            if paused
-                && control(Progress {
-                    done: self.done,
-                    total,
-                    time: self.now,
-                }) == Control::Stop
-            {
-                return Err(SimulationError::Interrupted {
-                    events: self.network.traffic().events,
-                    time_ps: self.now.picoseconds(),
-                });
+            if paused {
+                self.ask(control)?;
             }
         }
         self.check_ended()
@@ -265,6 +258,22 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn begin_rank(&mut self, rank: u32) {
         self.runnable
             .extend(self.first[rank as usize]..self.first[rank as usize + 1]);
+    }
+
+    /// Reports how far the run has come, and ends it if so told.
+    fn ask(&self, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
+        let progress = Progress {
+            done: self.done,
+            total: self.total,
+            time: self.now,
+        };
+        match control(progress) {
+            Control::Continue => Ok(()),
+            Control::Stop => Err(SimulationError::Interrupted {
+                events: self.network.traffic().events,
+                time_ps: self.now.picoseconds(),
+            }),
+        }
     }
 
     fn take(&mut self, event: Due) -> Result<(), SimulationError> {
@@ -446,8 +455,16 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     }
 
     /// Runs a stream until it waits, is busy, or ends.
-    fn go_on(&mut self, stream: u32) -> Result<(), SimulationError> {
+    fn go_on(&mut self, stream: u32, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
+        // A loop of what takes no time goes on for as long as it is, and no event comes between.
+        const CHECK_EVERY: u32 = 1 << 20;
+        let mut steps: u32 = 0;
         while self.streams[stream as usize].status == Status::Ready {
+            steps += 1;
+            if steps == CHECK_EVERY {
+                steps = 0;
+                self.ask(control)?;
+            }
             let (code, mut site, index) = self.at(stream);
             let Some(step) = code.steps.get(index) else {
                 self.end(stream);

@@ -47,6 +47,8 @@ pub struct Traffic {
     pub queue_area: Vec<u128>,
     /// The most bytes that ever waited in the buffer at each link's end.
     pub buffer_peak: Vec<u64>,
+    /// Packets that started on their last link after one that was sent later.
+    pub reordered: u64,
     /// Messages times the links that each crossed, in packets where the model has packets.
     pub packet_hops: u64,
     /// Events that the model handled.

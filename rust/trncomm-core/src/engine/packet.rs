@@ -25,16 +25,20 @@ use super::budget::Budget;
 use super::lanes::Lanes;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use super::queue::{Queue, Wheel};
+use super::resources::{self, Resources};
 use crate::error::SimulationError;
-use crate::ids::{LinkId, RankId};
-use crate::topology::{Arbitration, Fault, PacketFormat, Policy, Queueing, Topology};
+use crate::ids::RankId;
+use crate::topology::{Arbitration, Fault, Forwarding, PacketFormat, Policy, Queueing, Topology};
 use crate::units::{Bandwidth, Bytes, Time};
 
 /// A packet network with unlimited buffers.
 #[derive(Debug)]
 pub struct Packet<'t, Q> {
-    topology: &'t Topology,
+    resources: Resources<'t>,
     format: PacketFormat,
+    /// The size of a full packet.
+    whole: Bytes,
+    cuts_through: bool,
     queue: Q,
     now: Time,
     ports: Vec<Port>,
@@ -46,7 +50,7 @@ pub struct Packet<'t, Q> {
     stride: usize,
     /// Messages that have not entered yet, by the time at which they do, then in the order of posting.
     entering: VecDeque<(Time, MessageId)>,
-    path: Vec<LinkId>,
+    route: Vec<resources::Hop>,
     link_bytes: Vec<u64>,
     link_busy: Vec<u64>,
     budget: Budget,
@@ -64,17 +68,6 @@ struct Port {
     bandwidth: Bandwidth,
     /// The last of the messages that start on this link and still have packets before its far end.
     tail: Option<MessageId>,
-}
-
-impl Port {
-    /// How long a packet occupies the link: a full one, or a message's last one, of `last` bytes.
-    fn span(&self, is_last: bool, last: Bytes) -> Time {
-        if is_last {
-            self.bandwidth.serialization(last)
-        } else {
-            self.full
-        }
-    }
 }
 
 /// How many packets a message of `bytes` has, and the size of the last one on the wire.
@@ -96,10 +89,6 @@ fn whole_span(full: Time, packets: u64, last: Time) -> Result<Time, SimulationEr
     })
 }
 
-fn span_of(port: &Port, packets: u64, last: Bytes) -> Result<Time, SimulationError> {
-    whole_span(port.full, packets, port.bandwidth.checked_serialization(last)?)
-}
-
 #[derive(Clone, Copy, Debug)]
 struct Message {
     /// Packets that haven't reached the second node yet, less the one on its way there.
@@ -116,10 +105,26 @@ struct Message {
 
 #[derive(Clone, Copy, Debug)]
 struct Hop {
-    link: LinkId,
-    /// The place of the link before at this one.
+    resource: u32,
+    touches: u32,
+    /// The place of the resource before at this one.
     tie: u32,
 }
+
+impl Hop {
+    const BLANK: Self = Self {
+        resource: 0,
+        touches: 1,
+        tie: 0,
+    };
+
+    fn index(self) -> usize {
+        self.resource as usize
+    }
+}
+
+/// The place of what comes out of a node's own memory: after what passes through the node. No node has so many ports.
+const OWN_PLACE: u32 = (1 << 18) - 1;
 
 /// What an event is; those of one instant are handled in this order.
 const ARRIVED: u64 = 0;
@@ -200,67 +205,98 @@ impl<'t, Q: Queue> Packet<'t, Q> {
     pub fn with_queue(topology: &'t Topology, queue: Q) -> Result<Self, SimulationError> {
         let format = topology.packet_format();
         let whole = format.payload() + format.header();
-        let port = |(&bandwidth, &latency): (&Bandwidth, &Time)| -> Result<Port, SimulationError> {
+        let resources = Resources::new(topology);
+        let count = resources.count();
+        let port = |resource: usize| -> Result<Port, SimulationError> {
+            let bandwidth = resources.bandwidth(resource);
             Ok(Port {
                 free: Time::ZERO,
                 full: bandwidth.checked_serialization(whole)?,
-                latency,
+                latency: resources.latency(resource),
                 bandwidth,
                 tail: None,
             })
         };
-        let ports = topology
-            .bandwidths()
-            .iter()
-            .zip(topology.latencies())
-            .map(port)
-            .collect::<Result<_, _>>()?;
+        let ports = (0..count).map(port).collect::<Result<_, _>>()?;
         Ok(Self {
-            topology,
+            resources,
             format,
+            whole,
+            cuts_through: topology.fabric().forwarding() == Forwarding::CutThrough,
             queue,
             now: Time::ZERO,
             ports,
-            transit: Lanes::new(topology.links()),
+            transit: Lanes::new(count),
             messages: Vec::new(),
             hops: Vec::new(),
             stride: 1,
             entering: VecDeque::new(),
-            path: Vec::new(),
-            link_bytes: vec![0; topology.links()],
-            link_busy: vec![0; topology.links()],
+            route: Vec::new(),
+            link_bytes: vec![0; count],
+            link_busy: vec![0; count],
             budget: Budget::default(),
             crossings: 0,
             events: 0,
         })
     }
 
-    /// Keeps the route in `path` as that of message `id`.
+    /// Keeps the route in `route` as that of message `id`.
     fn keep_route(&mut self, id: MessageId) {
-        if self.path.len() > self.stride {
-            self.widen(self.path.len());
+        if self.route.len() > self.stride {
+            self.widen(self.route.len());
         }
         let start = id as usize * self.stride;
-        for (index, &link) in self.path.iter().enumerate() {
-            let tie = if index == 0 {
-                0
-            } else {
-                self.topology.tie(self.path[index - 1], link)
+        let mut before = None;
+        for (index, &resources::Hop { resource, touches }) in self.route.iter().enumerate() {
+            let link = self.resources.link(resource as usize);
+            let tie = match (before, link) {
+                (Some(input), Some(output)) => self.resources.topology().tie(input, output),
+                (Some(input), None) => self.resources.topology().input_port(input),
+                (None, _) => OWN_PLACE,
             };
-            self.hops[start + index] = Hop { link, tie };
+            before = link;
+            self.hops[start + index] = Hop { resource, touches, tie };
         }
     }
 
     fn widen(&mut self, stride: usize) {
-        let blank = Hop {
-            link: LinkId::new(0),
-            tie: 0,
-        };
-        let mut hops = vec![blank; self.messages.len() * stride];
+        let mut hops = vec![Hop::BLANK; self.messages.len() * stride];
         for (old, new) in self.hops.chunks_exact(self.stride).zip(hops.chunks_exact_mut(stride)) {
             new[..old.len()].copy_from_slice(old);
         }
         (self.hops, self.stride) = (hops, stride);
+    }
+
+    fn hop(&self, id: MessageId, hop: usize) -> Hop {
+        self.hops[id as usize * self.stride + hop]
+    }
+
+    /// How long a packet occupies a hop: a full one, or a message's last one, of `last` bytes.
+    fn span(&self, hop: Hop, is_last: bool, last: Bytes) -> Time {
+        let port = &self.ports[hop.index()];
+        if hop.touches == 1 && !is_last {
+            return port.full;
+        }
+        let bytes = if is_last { last } else { self.whole };
+        port.bandwidth
+            .serialization(Bytes::new(bytes.get() * u64::from(hop.touches)))
+    }
+
+    /// How long before its last byte a packet counts as come to the end of a hop, where it is passed on.
+    fn early(&self, id: MessageId, hop: usize, is_last: bool, last: Bytes) -> Time {
+        if !self.cuts_through {
+            return Time::ZERO;
+        }
+        let next = self.span(self.hop(id, hop + 1), is_last, last);
+        self.span(self.hop(id, hop), is_last, last).min(next)
+    }
+
+    /// How long a message's packets occupy a hop.
+    fn whole_span(&self, hop: Hop, packets: u64, last: Bytes) -> Result<Time, SimulationError> {
+        let touched = |bytes: Bytes| Bytes::new(bytes.get().saturating_mul(hop.touches.into()));
+        let bandwidth = self.ports[hop.index()].bandwidth;
+        let full = bandwidth.checked_serialization(touched(self.whole))?;
+        whole_span(full, packets, bandwidth.checked_serialization(touched(last))?)
     }
 
     /// Puts a message's packets into the queue of its first link.
@@ -268,16 +304,21 @@ impl<'t, Q: Queue> Packet<'t, Q> {
         let Message {
             packets, last, hops, ..
         } = self.messages[id as usize];
-        let first = self.hops[id as usize * self.stride].link;
+        let first = self.hop(id, 0);
+        let span = self.whole_span(first, packets, last).expect("checked when posted");
+        let start = at.max(self.ports[first.index()].free);
         let port = &mut self.ports[first.index()];
-        let start = at.max(port.free);
-        port.free = start + span_of(port, packets, last).expect("checked when posted");
+        port.free = start + span;
+        let latency = port.latency;
         if hops == 1 {
-            let time = port.free + port.latency;
+            let time = port.free + latency;
             self.deliver(time, id);
             return;
         }
-        self.messages[id as usize].first_arrival = start + port.span(packets == 1, last) + port.latency;
+        let is_last = packets == 1;
+        let until_arrival = self.span(first, is_last, last) - self.early(id, 0, is_last, last);
+        self.messages[id as usize].first_arrival = start + until_arrival + latency;
+        let port = &mut self.ports[first.index()];
         match port.tail.replace(id) {
             Some(before) => self.messages[before as usize].next = Some(id),
             None => self.start(id),
@@ -334,20 +375,20 @@ impl<'t, Q: Queue> Packet<'t, Q> {
         let Message {
             hops, last: last_size, ..
         } = self.messages[id as usize];
-        let route = id as usize * self.stride;
         if hop == 1 {
             self.follow(time, id, last);
         } else {
-            self.transit
-                .taken(&mut self.queue, self.hops[route + hop - 1].link.index(), key);
+            let before = self.hop(id, hop - 1).index();
+            self.transit.taken(&mut self.queue, before, key);
         }
-        let link = self.hops[route + hop].link.index();
-        let port = &mut self.ports[link];
-        port.free = time.max(port.free) + port.span(last, last_size);
+        let here = self.hop(id, hop);
+        let span = self.span(here, last, last_size);
+        let port = &mut self.ports[here.index()];
+        port.free = time.max(port.free) + span;
         let arrival = port.free + port.latency;
         if hop + 1 < hops {
-            let key = self.arrival(arrival, id, hop + 1, last);
-            self.transit.push(&mut self.queue, link, key);
+            let key = self.arrival(arrival - self.early(id, hop, last, last_size), id, hop + 1, last);
+            self.transit.push(&mut self.queue, here.index(), key);
         } else if last {
             self.deliver(arrival, id);
         }
@@ -355,18 +396,20 @@ impl<'t, Q: Queue> Packet<'t, Q> {
 
     /// A packet of `id` has left the first link: sends the one behind it, of this message or of the next.
     fn follow(&mut self, time: Time, id: MessageId, was_last: bool) {
+        let first = self.hop(id, 0);
         let message = &mut self.messages[id as usize];
-        let port = &mut self.ports[self.hops[id as usize * self.stride].link.index()];
         if was_last {
             match message.next {
                 Some(next) => self.start(next),
-                None => port.tail = None,
+                None => self.ports[first.index()].tail = None,
             }
         } else {
             message.behind -= 1;
-            let next_is_last = message.behind == 0;
-            let gap = port.span(next_is_last, message.last);
-            let key = self.arrival(time + gap, id, 1, next_is_last);
+            let (is_last, last) = (message.behind == 0, message.last);
+            // The packet behind ends by its own span later; both may count as come early.
+            let gap = self.span(first, is_last, last) + self.early(id, 0, false, last);
+            let time = time + gap - self.early(id, 0, is_last, last);
+            let key = self.arrival(time, id, 1, is_last);
             self.queue.push(key);
         }
     }
@@ -391,45 +434,45 @@ impl<Q: Queue> Network for Packet<'_, Q> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        self.topology.route(source, destination, &mut self.path)?;
-        if self.path.len() >= MAX_HOPS {
+        self.resources.route(source, destination, &mut self.route)?;
+        if self.route.len() >= MAX_HOPS {
             return Err(SimulationError::Option {
                 option: "links on a route",
                 expected: format!("below {MAX_HOPS} for the packet model"),
-                value: self.path.len().to_string(),
+                value: self.route.len().to_string(),
             });
         }
         let (packets, last) = cut(self.format, bytes);
         let header = self.format.header();
         let wire = packets.saturating_mul(header.get()).saturating_add(bytes.get());
-        for &link in &self.path {
-            let port = &self.ports[link.index()];
-            let busy = span_of(port, packets, last)?;
+        for &resources::Hop { resource, touches } in &self.route {
+            let hop = Hop {
+                resource,
+                touches,
+                tie: 0,
+            };
+            let busy = self.whole_span(hop, packets, last)?;
             self.budget.delay(busy)?;
-            self.budget.delay(port.latency)?;
+            self.budget.delay(self.ports[hop.index()].latency)?;
             self.budget.bytes(Bytes::new(wire))?;
-            self.link_bytes[link.index()] += wire;
-            self.link_busy[link.index()] += busy.picoseconds();
+            self.link_bytes[hop.index()] += wire;
+            self.link_busy[hop.index()] += busy.picoseconds();
+            if self.resources.link(hop.index()).is_some() {
+                self.crossings += packets;
+            }
         }
-        self.crossings += packets * self.path.len() as u64;
         let record = Message {
             behind: packets - 1,
             packets,
             last,
-            hops: self.path.len(),
+            hops: self.route.len(),
             first_arrival: Time::ZERO,
             next: None,
         };
         let index = message as usize;
         if index >= self.messages.len() {
             self.messages.resize(index + 1, record);
-            self.hops.resize(
-                (index + 1) * self.stride,
-                Hop {
-                    link: LinkId::new(0),
-                    tie: 0,
-                },
-            );
+            self.hops.resize((index + 1) * self.stride, Hop::BLANK);
         }
         self.messages[index] = record;
         self.keep_route(message);
@@ -444,6 +487,20 @@ impl<Q: Queue> Network for Packet<'_, Q> {
                 .map_or(0, |before| before + 1);
             self.entering.insert(place, (at, message));
         }
+        Ok(())
+    }
+
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        let memory = self
+            .resources
+            .memory_of(rank)
+            .expect("asked only where memories take time");
+        let port = &mut self.ports[memory];
+        let span = port.bandwidth.checked_serialization(bytes)?;
+        self.budget.delay(span)?;
+        port.free = self.now.max(port.free) + span;
+        let end = port.free;
+        self.wake(end, token);
         Ok(())
     }
 
@@ -497,9 +554,10 @@ impl<Q: Queue> Network for Packet<'_, Q> {
     }
 
     fn traffic(&self) -> Traffic {
+        let links = self.resources.topology().links();
         Traffic {
-            link_bytes: self.link_bytes.clone(),
-            link_busy: self.link_busy.clone(),
+            link_bytes: self.link_bytes[..links].to_vec(),
+            link_busy: self.link_busy[..links].to_vec(),
             packet_hops: self.crossings,
             events: self.events,
             ..Traffic::default()

@@ -4,8 +4,8 @@
 //! each rank. Memories come before the first and after the last link of every route.
 
 use crate::error::TopologyError;
-use crate::ids::{LinkId, RankId};
-use crate::topology::{Topology, Touches};
+use crate::ids::{LinkId, NodeId, RankId};
+use crate::topology::{Policy, Topology, Touches};
 use crate::units::{Bandwidth, Bytes, Time};
 
 /// A resource on a route.
@@ -70,7 +70,10 @@ impl<'t> Resources<'t> {
 
     /// Puts what a message from one rank to another occupies into `route`, in order.
     pub(super) fn route(&mut self, from: RankId, to: RankId, route: &mut Vec<Hop>) -> Result<(), TopologyError> {
-        self.topology.route(from, to, &mut self.path)?;
+        match self.topology.fabric().policy() {
+            Policy::FlowHash { seed } => self.hashed_path(from, to, seed)?,
+            Policy::Fixed | Policy::Spray | Policy::Adaptive => self.topology.route(from, to, &mut self.path)?,
+        }
         route.clear();
         route.extend(self.memory_hop(from, |touches| touches.read));
         route.extend(self.path.iter().map(|link| Hop {
@@ -78,6 +81,25 @@ impl<'t> Resources<'t> {
             touches: 1,
         }));
         route.extend(self.memory_hop(to, |touches| touches.write));
+        Ok(())
+    }
+
+    /// Puts the links that a hash of both ends picks into `path`.
+    fn hashed_path(&mut self, from: RankId, to: RankId, seed: u64) -> Result<(), TopologyError> {
+        // Refuses ranks that aren't there.
+        self.topology.route(from, to, &mut self.path)?;
+        self.path.clear();
+        let hash = split_mix(split_mix(split_mix(seed) ^ u64::from(from.get())) ^ u64::from(to.get()));
+        let mut at = NodeId::from(from.get());
+        let mut links = Vec::new();
+        while at.get() != to.get() {
+            self.topology.next_links(at, to, &mut links);
+            // Each node looks at the hash anew, so that two choices in a row don't go hand in hand.
+            let number = split_mix(hash ^ u64::from(index(self.path.len()))) % links.len() as u64;
+            let link = links[usize::try_from(number).expect("below the number of links")];
+            self.path.push(link);
+            at = self.topology.destination(link);
+        }
         Ok(())
     }
 
@@ -94,4 +116,16 @@ impl<'t> Resources<'t> {
         let bytes = Bytes::new(bytes.get().saturating_mul(hop.touches.into()));
         self.bandwidth(hop.resource as usize).checked_serialization(bytes)
     }
+}
+
+fn index(value: usize) -> u32 {
+    u32::try_from(value).expect("a route has fewer than 2^32 links")
+}
+
+/// A step of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+fn split_mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    value ^ (value >> 31)
 }

@@ -202,6 +202,8 @@ fn flatten<'s>(
             }
             Instruction::Wait { stream, count } => steps.push(Step::Wait { stream: *stream, count }),
             Instruction::Compute { time } => steps.push(Step::Compute { time: *time }),
+            // However often, it does nothing.
+            Instruction::Loop { body, .. } if count(body) == 0 => {}
             Instruction::Loop { times, body } => {
                 let enter = steps.len();
                 steps.push(Step::Enter {

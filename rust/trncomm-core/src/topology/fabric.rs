@@ -40,7 +40,7 @@ pub enum Policy {
     /// Always that of the fixed route.
     #[default]
     Fixed,
-    /// One that a hash of the message's source, destination and channel picks, so that its packets stay in order (ECMP).
+    /// One that a hash of the message's source and destination picks, so that packets stay in order (ECMP).
     FlowHash {
         /// What the hash begins with.
         seed: u64,

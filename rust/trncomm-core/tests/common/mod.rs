@@ -5,13 +5,14 @@ pub mod networks;
 pub mod traffic;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use proptest::test_runner::{Config, RngSeed};
 use trncomm_core::algorithm;
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Control, Network, Untracked, run};
 use trncomm_core::error::SimulationError;
-use trncomm_core::ids::RankId;
+use trncomm_core::ids::{LinkId, RankId};
 use trncomm_core::schedule::{Code, Layout, Schedule};
 use trncomm_core::topology::Topology;
 use trncomm_core::units::{Bytes, Time};
@@ -85,4 +86,16 @@ pub fn build(topology: &Topology, collective: Collective, name: &str, root: u32)
 pub fn serialization(bytes: u64, rate: u64) -> u64 {
     let picoseconds = (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(rate));
     u64::try_from(picoseconds).expect("tests keep to times that fit")
+}
+
+/// A topology in few enough words to be read when a test fails.
+pub fn describe(topology: &Topology, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    writeln!(f, "{} {:?}", topology.name(), topology.shape())?;
+    writeln!(f, "{:?}, {:?}", topology.endpoint(), topology.packet_format())?;
+    for link in (0..topology.links()).map(LinkId::new) {
+        let (from, to) = (topology.source(link), topology.destination(link));
+        let (bandwidth, latency) = (topology.bandwidth(link), topology.latency(link));
+        writeln!(f, "link {link}: {from} -> {to}, {bandwidth}, {latency}")?;
+    }
+    Ok(())
 }

@@ -88,7 +88,7 @@ impl Shape {
 }
 
 /// A tree of cables and some links more, with parallel ones and ones that lead one way only.
-fn custom() -> impl Strategy<Value = Topology> {
+pub fn custom() -> impl Strategy<Value = Topology> {
     let cable = (any::<Index>(), any::<Index>(), any::<Index>());
     let extra = (any::<Index>(), any::<Index>(), any::<Index>());
     (1..=7_usize, 0..=4_usize).prop_flat_map(move |(ranks, switches)| {

@@ -47,6 +47,11 @@ impl Gauges {
         }
     }
 
+    /// The bytes in transit that wait for a resource.
+    pub(super) fn waiting(&self, output: usize) -> u64 {
+        self.outputs[output].level.now
+    }
+
     /// A packet that came by one resource waits for another.
     pub(super) fn queued(&mut self, from: usize, output: usize, bytes: u64) {
         self.buffers[from].add(bytes);

@@ -1,4 +1,5 @@
-//! The packet model in full: finite buffers with credits, virtual channels, turns among inputs, cut-through.
+//! The packet model in full: finite buffers with credits, virtual channels, turns among inputs, cut-through, several
+//! ways, links that err.
 //!
 //! **Nodes.** At the end of every link each virtual channel has a receive buffer. A packet waits in it for its next
 //! link, and is gone from it when the last byte has left. A link starts a packet only if the next buffer has room for
@@ -12,6 +13,9 @@
 //! index last, the node's own messages as the last input. All that happens at an instant is collected before any link
 //! chooses, so that no choice depends on the order in which events of one instant are handled.
 //!
+//! **Cut-through.** A packet may leave a node as soon as its head is there, but no earlier than lets its last byte come
+//! in before it goes out.
+//!
 //! **Events.** One for every arrival at a node that passes the packet on, and one for every choice that can't be made
 //! when a packet arrives. What happens at a packet's destination is known when its last link starts it. Credits are
 //! lists of times that are looked at when a link chooses; only a link that is held up for lack of room asks for an
@@ -19,7 +23,13 @@
 //!
 //! It keeps what the model without limits ([`super::Packet`]) doesn't need: a record for every packet under way.
 
+mod own;
+mod retry;
+mod steer;
+
 use std::collections::{BTreeMap, VecDeque};
+
+use rustc_hash::FxHashMap;
 
 use super::gauges::Gauges;
 use super::stall;
@@ -29,11 +39,14 @@ use crate::engine::budget::Budget;
 use crate::engine::lanes::Lanes;
 use crate::engine::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::engine::queue::{Queue, Wheel};
-use crate::engine::resources::{Hop, Resources};
+use crate::engine::resources::Resources;
 use crate::error::SimulationError;
-use crate::ids::{LinkId, NodeId, RankId};
+use crate::ids::{NodeId, RankId};
 use crate::topology::{Fabric, Forwarding, PacketFormat, Queueing, Topology};
 use crate::units::{Bytes, Time};
+use own::{Own, Sending};
+use retry::Retries;
+use steer::{Steering, Step};
 
 /// A packet network with everything that a fabric can have.
 #[derive(Debug)]
@@ -58,11 +71,14 @@ pub struct Switched<'t> {
     behind: Vec<VecDeque<PacketId>>,
     packets: Vec<Packet>,
     free: Vec<PacketId>,
-    messages: Vec<Message>,
-    hops: Vec<RouteHop>,
-    stride: usize,
+    messages: Vec<Sending>,
+    /// The most bytes of a message that are sent and not acknowledged.
+    window: Option<u64>,
+    /// What waits for an acknowledgement, by message, and the resource that it starts on.
+    parked: FxHashMap<MessageId, Vec<(u32, Own)>>,
+    steering: Steering,
+    retries: Retries,
     entering: VecDeque<(Time, MessageId)>,
-    route: Vec<Hop>,
     arrived: Vec<(usize, Waiting)>,
     touched: Vec<u32>,
     gauges: Gauges,
@@ -76,6 +92,8 @@ pub struct Switched<'t> {
 struct Output {
     free: Time,
     latency: Time,
+    /// How long a full packet takes.
+    full: Time,
     /// The event that is pending for the next choice.
     ready: Option<Time>,
     held_since: Option<Time>,
@@ -84,8 +102,8 @@ struct Output {
     own_slot: u32,
     /// How many packets in transit wait.
     waiting: u32,
-    /// Messages that start here, with the time at which they came.
-    own: VecDeque<(Time, MessageId)>,
+    /// What starts here.
+    own: VecDeque<Own>,
 }
 
 impl Output {
@@ -94,52 +112,50 @@ impl Output {
     }
 }
 
+/// A packet under way.
 #[derive(Clone, Copy, Debug)]
 struct Packet {
     message: MessageId,
-    /// The position in the route of the resource that it waits for or is on.
-    hop: u32,
+    /// Its number in the message.
+    number: u64,
     last: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Message {
-    packets: u64,
-    sent: u64,
-    /// Packets that have started on their last resource.
-    brought: u64,
-    /// When the last of those will be at the destination.
-    latest: Time,
-    last: Bytes,
-    hops: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct RouteHop {
-    hop: Hop,
-    channel: u8,
-    /// The place of the resource before at this one.
-    tie: u32,
-    /// The slot of the resource before at this one.
-    slot: u32,
-    full: Time,
+    /// How many resources it has passed.
+    hop: u32,
+    /// What it waits for or is on.
+    here: Step,
+    /// The resource and channel in whose buffer it waits.
+    from: Option<(u32, u8)>,
 }
 
 /// What an event is, in the upper three bits of the low half of its key; the lower 32 hold the number.
 const ARRIVED: u64 = 0;
 const READY: u64 = 1;
 const OFFER: u64 = 2;
-const DELIVERED: u64 = 3;
-const WOKEN: u64 = 4;
+const ACKNOWLEDGED: u64 = 3;
+const DELIVERED: u64 = 4;
+const WOKEN: u64 = 5;
+
+/// The bits of a key between the lane's mark and the kind, which hold the generation of an acknowledged message.
+const GENERATION_BITS: u32 = 28;
 
 fn key(time: Time, kind: u64, number: u32) -> u128 {
     (u128::from(time.picoseconds()) << 64) | u128::from((kind << 61) | u64::from(number))
 }
 
+fn time_of(event: u128) -> Time {
+    #[allow(clippy::cast_possible_truncation)] // the upper 64 of 128 bits
+    Time::from_picoseconds((event >> 64) as u64)
+}
+
+fn index(value: usize) -> u32 {
+    u32::try_from(value).expect("resources, slots and packets stay below 2^32")
+}
+
 impl<'t> Switched<'t> {
-    /// An idle network with the topology's fabric and packet format.
+    /// An idle network with the topology's fabric, packet format and endpoint.
     ///
-    /// An error where a buffer can't hold a full packet.
+    /// An error where a buffer can't hold a full packet, where there are fewer virtual channels than the shape needs,
+    /// or where a link gets nearly every packet wrong.
     pub fn new(topology: &'t Topology) -> Result<Self, SimulationError> {
         let resources = Resources::new(topology);
         let (fabric, format) = (*topology.fabric(), topology.packet_format());
@@ -167,30 +183,28 @@ impl<'t> Switched<'t> {
             })
             .collect();
         let room = fabric.buffer().map_or(u64::MAX, Bytes::get);
-        let outputs = (0..count)
-            .map(|resource| Output {
+        let output = |resource: usize| -> Result<Output, SimulationError> {
+            Ok(Output {
                 free: Time::ZERO,
                 latency: resources.latency(resource),
+                full: resources.bandwidth(resource).checked_serialization(whole)?,
                 ready: None,
                 held_since: None,
                 touched: false,
-                waiting: 0,
                 own_slot: slots[resource].0 - 1,
+                waiting: 0,
                 own: VecDeque::new(),
             })
-            .collect();
-        let fastest = topology.bandwidths().iter().max();
-        let width = match fastest {
-            Some(rate) => rate.checked_serialization(whole)?.picoseconds() / 4,
-            None => 1,
         };
+        let outputs = (0..count).map(output).collect::<Result<Vec<_>, _>>()?;
+        let width = outputs.iter().map(|output| output.full.picoseconds() / 4).min();
         Ok(Self {
             fabric,
             format,
             channels,
             whole: whole.get(),
             limited: fabric.buffer().is_some(),
-            queue: Wheel::new(width),
+            queue: Wheel::new(width.unwrap_or(1)),
             in_flight: Lanes::new(count),
             now: Time::ZERO,
             outputs,
@@ -213,10 +227,11 @@ impl<'t> Switched<'t> {
             packets: Vec::new(),
             free: Vec::new(),
             messages: Vec::new(),
-            hops: Vec::new(),
-            stride: 1,
+            window: topology.endpoint().window().map(Bytes::get),
+            parked: FxHashMap::default(),
+            steering: Steering::new(topology, fabric),
+            retries: Retries::new(topology, whole)?,
             entering: VecDeque::new(),
-            route: Vec::new(),
             arrived: Vec::new(),
             touched: Vec::new(),
             gauges: Gauges::new(count),
@@ -227,19 +242,13 @@ impl<'t> Switched<'t> {
         })
     }
 
-    fn hop(&self, message: MessageId, hop: u32) -> &RouteHop {
-        &self.hops[message as usize * self.stride + hop as usize]
-    }
-
-    /// How long a packet occupies a hop.
-    fn span(&self, message: MessageId, at: u32, is_last: bool) -> Time {
-        let hop = self.hop(message, at);
-        if is_last {
-            let bytes = self.messages[message as usize].last;
-            self.resources.span(hop.hop, bytes).expect("checked when posted")
-        } else {
-            hop.full
+    /// How long a packet occupies a step.
+    fn span(&self, message: MessageId, step: Step, is_last: bool) -> Time {
+        if !is_last && step.hop.touches == 1 {
+            return self.outputs[step.hop.resource as usize].full;
         }
+        let bytes = Bytes::new(self.size(message, is_last));
+        self.resources.span(step.hop, bytes).expect("checked when posted")
     }
 
     /// The bytes of a packet in a buffer.
@@ -251,23 +260,31 @@ impl<'t> Switched<'t> {
         }
     }
 
-    fn touch(&mut self, output: usize) {
+    fn touch_output(&mut self, output: usize) {
         if !std::mem::replace(&mut self.outputs[output].touched, true) {
             self.touched.push(index(output));
         }
     }
 
-    /// A packet has come to the end of the resource that it was on.
+    /// A packet has come to a node that passes it on.
     fn arrive(&mut self, id: PacketId, event: u128) {
-        let Packet { message, hop, last } = self.packets[id as usize];
-        let RouteHop { hop: on, channel, .. } = *self.hop(message, hop);
-        let from = on.resource as usize;
+        let Packet {
+            message,
+            hop,
+            last,
+            here,
+            ..
+        } = self.packets[id as usize];
+        let from = here.hop.resource as usize;
         self.in_flight.taken(&mut self.queue, from, event);
-        let bytes = self.size(message, last);
-        self.packets[id as usize].hop = hop + 1;
-        let next = self.hop(message, hop + 1).hop.resource as usize;
-        self.gauges.queued(from, next, bytes);
-        if let Some(behind) = self.behind.get_mut(from * self.channels + usize::from(channel)) {
+        let next = self.next_step(message, hop, here);
+        let packet = &mut self.packets[id as usize];
+        packet.hop = hop + 1;
+        packet.from = Some((here.hop.resource, here.channel));
+        packet.here = next;
+        self.gauges
+            .queued(from, next.hop.resource as usize, self.size(message, last));
+        if let Some(behind) = self.behind.get_mut(from * self.channels + usize::from(here.channel)) {
             behind.push_back(id);
             if behind.len() > 1 {
                 return;
@@ -278,8 +295,7 @@ impl<'t> Switched<'t> {
 
     /// A packet stands where its next resource can take it.
     fn offer(&mut self, id: PacketId) {
-        let Packet { message, hop, .. } = self.packets[id as usize];
-        let next = *self.hop(message, hop);
+        let next = self.packets[id as usize].here;
         let waiting = Waiting {
             packet: id,
             since: self.now,
@@ -316,30 +332,33 @@ impl<'t> Switched<'t> {
         }
     }
 
+    fn fits(&self, output: usize, message: MessageId, last: bool, channel: u8) -> bool {
+        self.size(message, last) <= self.room[output * self.channels + usize::from(channel)]
+    }
+
     /// Lets a resource take the next packet, if it is free and one has room ahead.
     fn choose(&mut self, output: usize) {
-        let now = self.now;
-        if self.outputs[output].free > now {
-            let free = self.outputs[output].free;
-            self.ask(output, free);
+        if self.outputs[output].free > self.now {
+            if self.outputs[output].has_more() {
+                self.ask(output, self.outputs[output].free);
+            }
             return;
         }
         while let Some(&(at, channel, bytes)) = self.credits[output].front()
-            && at <= now
+            && at <= self.now
         {
             self.credits[output].pop_front();
             self.room[output * self.channels + usize::from(channel)] += bytes;
         }
-        let room = &self.room[output * self.channels..][..self.channels];
-        let fits = |message: MessageId, last: bool, channel: u8| self.size(message, last) <= room[usize::from(channel)];
-        let transit = self.waiting.choose(output, |waiting| {
-            let packet = self.packets[waiting.packet as usize];
-            fits(packet.message, packet.last, waiting.channel)
-        });
-        let own = self.outputs[output].own.front().copied().filter(|&(_, message)| {
-            let Message { packets, sent, .. } = self.messages[message as usize];
-            fits(message, sent + 1 == packets, self.hop(message, 0).channel)
-        });
+        let transit = if self.outputs[output].waiting == 0 {
+            None
+        } else {
+            self.waiting.choose(output, |waiting| {
+                let packet = &self.packets[waiting.packet as usize];
+                self.fits(output, packet.message, packet.last, waiting.channel)
+            })
+        };
+        let own = self.next_own(output);
         let own_slot = self.outputs[output].own_slot;
         let own_first = match (transit, own) {
             (None, None) => {
@@ -348,7 +367,7 @@ impl<'t> Switched<'t> {
             }
             (Some(_), None) => false,
             (None, Some(_)) => true,
-            (Some(transit), Some((since, _))) => {
+            (Some(transit), Some(since)) => {
                 match (
                     self.waiting.turn(output, own_slot),
                     self.waiting.turn(output, transit.slot),
@@ -359,27 +378,22 @@ impl<'t> Switched<'t> {
             }
         };
         if let Some(since) = self.outputs[output].held_since.take() {
-            self.gauges.held(output, now - since);
+            self.gauges.held(output, self.now - since);
         }
-        match (own, transit) {
-            (Some((since, message)), _) if own_first => {
-                let id = self.next_of(output, message);
-                self.waiting.took_own(output, own_slot);
-                self.start(output, id, since, false);
-            }
-            (_, Some(transit)) => {
-                self.waiting.take(output, &transit);
-                self.outputs[output].waiting -= 1;
-                self.start(output, transit.packet, transit.since, true);
-            }
-            _ => unreachable!("one of the two goes first"),
+        if own_first {
+            self.waiting.took_own(output, own_slot);
+            self.start_own(output);
+        } else if let Some(transit) = transit {
+            self.waiting.take(output, &transit);
+            self.outputs[output].waiting -= 1;
+            self.start(output, transit.packet, transit.since);
         }
         if self.outputs[output].has_more() {
             self.ask(output, self.outputs[output].free);
         }
     }
 
-    /// Nothing can go: if that is for lack of room, waits for it.
+    /// Nothing can go: if something waits, that is for lack of room.
     fn hold(&mut self, output: usize) {
         if !self.outputs[output].has_more() {
             return;
@@ -390,78 +404,58 @@ impl<'t> Switched<'t> {
         }
     }
 
-    /// The next packet of a message that starts here.
-    fn next_of(&mut self, output: usize, id: MessageId) -> PacketId {
-        let message = &mut self.messages[id as usize];
-        message.sent += 1;
-        let last = message.sent == message.packets;
-        if last {
-            self.outputs[output].own.pop_front();
-        }
-        let packet = Packet {
-            message: id,
-            hop: 0,
+    /// Starts a packet, which came at `since` or starts here, on a resource.
+    fn start(&mut self, output: usize, id: PacketId, since: Time) {
+        let Packet {
+            message,
+            number,
             last,
-        };
-        if let Some(free) = self.free.pop() {
-            self.packets[free as usize] = packet;
-            free
-        } else {
-            self.packets.push(packet);
-            index(self.packets.len() - 1)
-        }
-    }
-
-    /// Starts a packet on a resource; it came at `since` by another, or starts at the node.
-    fn start(&mut self, output: usize, id: PacketId, since: Time, transit: bool) {
-        let Packet { message, hop, last } = self.packets[id as usize];
-        let RouteHop { channel, .. } = *self.hop(message, hop);
-        let span = self.span(message, hop, last);
-        let end = self.now + span;
+            hop,
+            here,
+            from,
+        } = self.packets[id as usize];
+        let span = self.span(message, here, last);
         let bytes = self.size(message, last);
+        let latency = self.outputs[output].latency;
+        let again = self.retries.delay(output, span, latency, bytes);
+        let end = self.now + again + span;
         self.outputs[output].free = end;
-        if self.limited {
-            self.room[output * self.channels + usize::from(channel)] -= bytes;
+        if !self.steering.is_fixed() {
+            self.gauges.carries(output, bytes, span);
+            self.crossings += u64::from(self.resources.link(output).is_some());
         }
-        if transit {
-            let RouteHop { hop: from, channel, .. } = *self.hop(message, hop - 1);
-            self.gauges
-                .started(from.resource as usize, output, since, self.now, bytes);
-            self.give_back(from.resource as usize, channel, bytes, end);
+        if again > Time::ZERO {
+            self.gauges.carries(output, 0, again);
+        }
+        if self.limited {
+            self.room[output * self.channels + usize::from(here.channel)] -= bytes;
+        }
+        if let Some((input, channel)) = from {
+            self.gauges.started(input as usize, output, since, self.now, bytes);
+            self.give_back(input as usize, channel, bytes, end);
             if !self.behind.is_empty() {
-                let input = from.resource as usize * self.channels + usize::from(channel);
-                self.queue.push(key(end, OFFER, index(input)));
+                let line = input as usize * self.channels + usize::from(channel);
+                self.queue.push(key(end, OFFER, index(line)));
             }
         }
-        let latency = self.outputs[output].latency;
-        if hop + 1 == self.messages[message as usize].hops {
+        if self.is_end(message, hop, here) {
             self.free.push(id);
-            self.give_back(output, channel, bytes, end + latency);
-            self.bring(message, end + latency);
+            self.give_back(output, here.channel, bytes, end + latency);
+            self.bring(message, number, end + latency);
             return;
         }
         let early = match self.fabric.forwarding() {
-            Forwarding::CutThrough => span.min(self.span(message, hop + 1, last)),
+            Forwarding::CutThrough => span.min(self.shortest_next(message, hop, here, last)),
             Forwarding::StoreAndForward => Time::ZERO,
         };
         let arrival = end.saturating_sub(early) + latency;
         self.in_flight.push(&mut self.queue, output, key(arrival, ARRIVED, id));
     }
 
-    /// A packet will be at its destination at `arrival`, and its message is delivered if it was the last to set out.
-    fn bring(&mut self, id: MessageId, arrival: Time) {
-        let message = &mut self.messages[id as usize];
-        message.brought += 1;
-        message.latest = message.latest.max(arrival);
-        if message.brought == message.packets {
-            self.queue.push(key(message.latest, DELIVERED, id));
-        }
-    }
-
     /// The first packet of an input has left: the one behind it is next.
-    fn next_in_line(&mut self, input: usize) {
-        self.behind[input].pop_front();
-        if let Some(&next) = self.behind[input].front() {
+    fn next_in_line(&mut self, line: usize) {
+        self.behind[line].pop_front();
+        if let Some(&next) = self.behind[line].front() {
             self.offer(next);
         }
     }
@@ -475,7 +469,7 @@ impl<'t> Switched<'t> {
         for (output, waiting) in arrived.drain(..) {
             self.waiting.push(output, waiting);
             self.outputs[output].waiting += 1;
-            self.touch(output);
+            self.touch_output(output);
         }
         self.arrived = arrived;
         let mut touched = std::mem::take(&mut self.touched);
@@ -484,12 +478,6 @@ impl<'t> Switched<'t> {
             self.choose(output as usize);
         }
         self.touched = touched;
-    }
-
-    fn enter(&mut self, at: Time, message: MessageId) {
-        let first = self.hop(message, 0).hop.resource as usize;
-        self.outputs[first].own.push_back((at, message));
-        self.touch(first);
     }
 
     fn handle(&mut self, event: u128, due: &mut Vec<Due>) {
@@ -501,76 +489,16 @@ impl<'t> Switched<'t> {
                 let output = &mut self.outputs[number as usize];
                 if output.ready == Some(self.now) {
                     output.ready = None;
-                    self.touch(number as usize);
+                    self.touch_output(number as usize);
                 }
             }
             OFFER => self.next_in_line(number as usize),
+            ACKNOWLEDGED => self.acknowledged(number, (low >> 33) % (1 << GENERATION_BITS)),
             DELIVERED => due.push(Due::Delivered(number)),
             _ => due.push(Due::Woken(number)),
         }
     }
-
-    fn keep_route(&mut self, id: MessageId) -> Result<(), SimulationError> {
-        let topology = self.resources.topology();
-        let whole = self.format.payload() + self.format.header();
-        if self.route.len() > self.stride {
-            self.widen(self.route.len());
-        }
-        let mut used = None;
-        let mut slot = 0;
-        for (at, &hop) in self.route.iter().enumerate() {
-            let link = self.resources.link(hop.resource as usize);
-            let before = at.checked_sub(1).map(|before| self.route[before]);
-            let before_link = before.and_then(|before| self.resources.link(before.resource as usize));
-            let tie = match (before_link, link) {
-                (Some(input), Some(output)) => topology.tie(input, output),
-                (Some(input), None) => topology.input_port(input),
-                // What starts at the node comes after what passes through it.
-                (None, _) => OWN_TIE,
-            };
-            let channel = match link {
-                Some(link) if self.channels > 1 => {
-                    let channel = channel_of(topology, used, link);
-                    used = Some((link, channel));
-                    channel
-                }
-                _ => 0,
-            };
-            let kept = RouteHop {
-                hop,
-                channel,
-                tie,
-                slot,
-                full: self.resources.span(hop, whole)?,
-            };
-            self.hops[id as usize * self.stride + at] = kept;
-            slot = match link {
-                Some(link) => index(topology.input_port(link) as usize * self.channels) + u32::from(channel),
-                // The memory of the sender stands for the node's own messages.
-                None => self.own_slot_after(at),
-            };
-        }
-        Ok(())
-    }
-
-    fn own_slot_after(&self, at: usize) -> u32 {
-        self.route
-            .get(at + 1)
-            .map_or(0, |next| self.outputs[next.resource as usize].own_slot)
-    }
-
-    fn widen(&mut self, stride: usize) {
-        let blank = BLANK;
-        let mut hops = vec![blank; self.messages.len() * stride];
-        for (old, new) in self.hops.chunks_exact(self.stride).zip(hops.chunks_exact_mut(stride)) {
-            new[..old.len()].copy_from_slice(old);
-        }
-        (self.hops, self.stride) = (hops, stride);
-    }
 }
-
-/// Above every tie of a topology.
-const OWN_TIE: u32 = 1 << 18;
 
 impl Network for Switched<'_> {
     fn post(
@@ -581,50 +509,43 @@ impl Network for Switched<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        let mut route = std::mem::take(&mut self.route);
-        self.resources.route(source, destination, &mut route)?;
-        self.route = route;
         let (packets, last) = cut(self.format, bytes);
         let wire = packets
             .saturating_mul(self.format.header().get())
             .saturating_add(bytes.get());
-        let record = Message {
-            packets,
-            sent: 0,
-            brought: 0,
-            latest: Time::ZERO,
-            last,
-            hops: index(self.route.len()),
-        };
+        self.plan(message, source, destination)?;
+        let sending = Sending::new(source, destination, packets, last);
         let slot = message as usize;
         if slot >= self.messages.len() {
-            self.messages.resize(slot + 1, record);
-            self.hops.resize((slot + 1) * self.stride, BLANK);
+            self.messages.resize(slot + 1, sending);
         }
-        self.messages[slot] = record;
-        self.keep_route(message)?;
-        for at in 0..record.hops {
-            let RouteHop { hop, full, .. } = *self.hop(message, at);
-            let resource = hop.resource as usize;
-            let busy = whole_span(full, packets, self.resources.span(hop, last)?)?;
+        let generation = self.messages[slot].generation;
+        self.messages[slot] = sending;
+        self.messages[slot].generation = (generation + 1) % (1 << GENERATION_BITS);
+        for hop in 0..self.steering.hops(message) {
+            let step = self.steering.step(message, hop);
+            let resource = step.hop.resource as usize;
+            let full = self.span(message, step, false);
+            let busy = whole_span(full, packets, self.resources.span(step.hop, last)?)?;
+            let latency = self.outputs[resource].latency;
             self.budget.delay(busy)?;
-            self.budget.delay(self.outputs[resource].latency)?;
+            self.budget.delay(latency)?;
             self.budget.bytes(Bytes::new(wire))?;
-            self.gauges.carries(resource, wire, busy);
-            if self.resources.link(resource).is_some() {
-                self.crossings += packets;
+            self.messages[slot].way_back += latency;
+            if self.steering.is_fixed() {
+                self.gauges.carries(resource, wire, busy);
+                if self.resources.link(resource).is_some() {
+                    self.crossings += packets;
+                }
             }
         }
         if at == self.now {
-            self.enter(at, message);
+            self.enter(message);
             self.settle();
         } else {
-            let place = self
-                .entering
-                .iter()
-                .rposition(|&(time, _)| time <= at)
-                .map_or(0, |before| before + 1);
-            self.entering.insert(place, (at, message));
+            let place = self.entering.iter().rposition(|&(time, _)| time <= at);
+            self.entering
+                .insert(place.map_or(0, |before| before + 1), (at, message));
         }
         Ok(())
     }
@@ -633,8 +554,24 @@ impl Network for Switched<'_> {
         self.queue.push(key(at, WOKEN, token));
     }
 
+    fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
+        let memory = self
+            .resources
+            .memory_of(rank)
+            .expect("asked only where memories take time");
+        let span = self.resources.bandwidth(memory).checked_serialization(bytes)?;
+        self.budget.delay(span)?;
+        self.enter_touch(memory, bytes, token);
+        self.settle();
+        Ok(())
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.steering.is_fixed() && self.window.is_none()
+    }
+
     fn advance(&mut self, due: &mut Vec<Due>) -> Advance {
-        const PAUSE_AFTER: u64 = 1 << 19;
+        const PAUSE_AFTER: u64 = 1 << 18;
         let pause = self.events + PAUSE_AFTER;
         loop {
             let queued = self.queue.peek().map(time_of);
@@ -655,7 +592,7 @@ impl Network for Switched<'_> {
             {
                 self.entering.pop_front();
                 self.events += 1;
-                self.enter(at, message);
+                self.enter(message);
             }
             self.settle();
             if !due.is_empty() {
@@ -672,6 +609,7 @@ impl Network for Switched<'_> {
         Traffic {
             packet_hops: self.crossings,
             events: self.events,
+            reordered: self.steering.reordered(),
             ..self.gauges.report(links)
         }
     }
@@ -679,11 +617,9 @@ impl Network for Switched<'_> {
     fn stuck(&self) -> Option<String> {
         let mut waits = BTreeMap::new();
         for (output, waiting) in self.waiting.iter() {
-            let Packet { message, hop, .. } = self.packets[waiting.packet as usize];
-            if let Some(before) = hop.checked_sub(1) {
-                let RouteHop { hop: from, channel, .. } = *self.hop(message, before);
+            if let Some((from, channel)) = self.packets[waiting.packet as usize].from {
                 waits
-                    .entry((from.resource as usize, channel))
+                    .entry((from as usize, channel))
                     .or_insert((output, waiting.channel));
             }
         }
@@ -697,28 +633,4 @@ impl Network for Switched<'_> {
             None => format!("memory of rank {}", resource - topology.links()),
         })
     }
-}
-
-fn time_of(event: u128) -> Time {
-    #[allow(clippy::cast_possible_truncation)] // the upper 64 of 128 bits
-    Time::from_picoseconds((event >> 64) as u64)
-}
-
-const BLANK: RouteHop = RouteHop {
-    hop: Hop {
-        resource: 0,
-        touches: 1,
-    },
-    channel: 0,
-    tie: 0,
-    slot: 0,
-    full: Time::ZERO,
-};
-
-fn index(value: usize) -> u32 {
-    u32::try_from(value).expect("resources, slots and packets stay below 2^32")
-}
-
-fn channel_of(_: &Topology, _: Option<(LinkId, u8)>, _: LinkId) -> u8 {
-    0
 }
