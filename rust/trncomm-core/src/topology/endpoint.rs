@@ -186,6 +186,11 @@ impl Endpoint {
         self.most_jitter
     }
 
+    /// What the draws of jitter begin with.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// What jitter adds to the launch of a rank's message of that number, counted from 0 by the rank.
     ///
     /// Uniform over 0 to [`Self::most_jitter`], and a pure function of seed, rank and number: it doesn't depend on when the
