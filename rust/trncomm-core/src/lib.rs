@@ -1,7 +1,7 @@
 //! Exact simulation of collective communication.
 //!
 //! Five stages, each built from those before it and from the foundations
-//! (`units`, `ids`, `error`, `collective`):
+//! (`units`, `ids`, `error`, `random`, `collective`):
 //!
 //! topology → algorithm → schedule → engine → result
 
