@@ -9,13 +9,14 @@ import pytest
 
 SOURCE = Path(__file__).parent.parent / "rust/trncomm-core/src"
 
-FOUNDATIONS = {"collective", "error", "ids", "units"}
+FOUNDATIONS = {"collective", "error", "ids", "random", "units"}
 
 # What each module may use, beside itself. The engine knows no collectives and no algorithms.
 ALLOWED = {
     "collective": FOUNDATIONS,
     "error": FOUNDATIONS,
     "ids": FOUNDATIONS,
+    "random": FOUNDATIONS,
     "units": FOUNDATIONS,
     "topology": FOUNDATIONS - {"collective"},
     "schedule": FOUNDATIONS,

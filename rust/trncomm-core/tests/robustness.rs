@@ -418,6 +418,40 @@ fn a_loop_of_what_takes_no_time_can_be_interrupted() {
 }
 
 #[test]
+fn a_run_of_few_instants_can_be_interrupted() {
+    // 14 steps of 8 messages at once, each of 2^15 packets that pass a switch: 2^18 events between two instants.
+    let topology = Topology::switch(8, 1, link(1_000_000_000, 0)).expect("a switch");
+    let schedule = build(&topology, Collective::AllReduce, "ring", 0);
+    let mut asked = 0;
+    let size = Bytes::new(8 * 4096 * (1 << 15));
+    simulate(&topology, &schedule, size, 1, Model::Packet, &mut |_| {
+        asked += 1;
+        Control::Continue
+    })
+    .expect("a run");
+    assert!(asked > 0);
+}
+
+#[test]
+fn a_start_of_many_messages_can_be_interrupted() {
+    // 600 ranks post 599 messages each before anything is due.
+    let topology = Topology::switch(600, 1, link(1_000_000_000, 0)).expect("a switch");
+    let schedule = build(&topology, Collective::AllToAll, "direct", 0);
+    let stopped = simulate(
+        &topology,
+        &schedule,
+        Bytes::new(600),
+        1,
+        Model::LogGp,
+        &mut |progress| {
+            assert_eq!(progress.time, Time::ZERO);
+            Control::Stop
+        },
+    );
+    assert!(matches!(stopped, Err(SimulationError::Interrupted { .. })));
+}
+
+#[test]
 fn loops_around_nothing_end_at_once() {
     let forever = |body| Instruction::Loop { times: u64::MAX, body };
     let empty = forever(vec![
