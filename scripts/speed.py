@@ -1,6 +1,6 @@
 """Print what `cargo bench` measured last, as the table of `docs/speed.md`.
 
-    cargo bench -p trncomm-core && .venv/bin/python scripts/speed.py
+cargo bench -p trncomm-core && .venv/bin/python scripts/speed.py
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def plan(
     names = [known.name for known in _core.algorithms(collective)] if algorithms is None else algorithms
     schedules: list[_core.Schedule] = []
     skipped: dict[str, str] = {}
-    for name in names:
+    for name in dict.fromkeys(names):
         try:
             schedules.append(_core.build(topology, collective, name, root=root))
         except AlgorithmError as error:
@@ -97,6 +97,9 @@ def plan(
                 raise
             skipped[name] = str(error)
     if not schedules:
+        # What is wrong with the request, and not with an algorithm for it, is said once.
+        if len({*skipped.values()}) == 1:
+            raise AlgorithmError(next(iter(skipped.values())))
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items()) or "none is known"
         raise AlgorithmError(f"no algorithm for {collective} serves {topology.name}; {reasons}")
     if verify:
