@@ -7,13 +7,13 @@ use std::fmt;
 
 use common::networks::{custom, link, settings, topology};
 use common::traffic::{Job, collective_job, traffic, traffic_job};
-use common::{Report, build, cases, describe};
+use common::{Report, build, cases, describe, run_on};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use trncomm_core::bounds::{Contention, tightest};
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{
-    Advance, Control, Due, Heap, LogGp, MessageId, Model, Network, Packet, Untracked, run, simulate,
+    Advance, Control, Due, Heap, LogGp, MessageId, Model, Network, Packet, Switched, Untracked, run, simulate,
 };
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::{Code, Layout, Schedule};
@@ -83,6 +83,16 @@ proptest! {
         let wheel = Packet::new(topology).expect("rates that fit");
         let with_wheel = run(&code, topology.endpoint(), wheel, Untracked, &mut |_| Control::Continue);
         prop_assert_eq!(format!("{with_heap:?}"), format!("{with_wheel:?}"));
+    }
+
+    #[test]
+    fn the_full_packet_model_without_limits_is_the_plain_one(job in traffic_job()) {
+        let Job { topology, schedule, size, element } = &job;
+        let full = Switched::new(topology).expect("rates that fit");
+        let plain = Packet::new(topology).expect("rates that fit");
+        let full = run_on(topology, schedule, *size, *element, full);
+        let plain = run_on(topology, schedule, *size, *element, plain);
+        prop_assert_eq!(full.ok(), plain.ok());
     }
 
     #[test]

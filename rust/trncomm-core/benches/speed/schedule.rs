@@ -39,7 +39,7 @@ pub fn proof(criterion: &mut Criterion<ProcessorTime>) {
         (144, Collective::AllReduce, "ring"),
         (144, Collective::AllReduce, "direct"),
         (144, Collective::AllToAll, "pairwise"),
-        (512, Collective::AllReduce, "ring"),
+        (300, Collective::AllReduce, "ring"),
     ] {
         let topology = if ranks == 144 { switch() } else { large_switch(ranks) };
         let schedule = schedule(&topology, collective, name);
