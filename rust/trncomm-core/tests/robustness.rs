@@ -339,7 +339,7 @@ fn no_bytes_take_the_latency_of_their_messages() {
             for model in Model::ALL {
                 let outcome = run(&topology, &schedule, 0, model).expect("a result");
                 let time = outcome.finish.iter().max().expect("ranks").picoseconds();
-                assert!(time > 0 && time.is_multiple_of(2000), "{collective} {}: {time}", name);
+                assert!(time > 0 && time.is_multiple_of(2000), "{collective} {name}: {time}");
                 assert_eq!(outcome.traffic.link_bytes, vec![0; topology.links()]);
             }
         }

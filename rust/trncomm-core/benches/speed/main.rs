@@ -12,10 +12,13 @@ use processor::ProcessorTime;
 use std::time::Duration;
 
 fn main() {
-    assert!(
-        !cfg!(debug_assertions),
-        "benchmarks need a release build: run them by `cargo bench`"
-    );
+    #[allow(clippy::assertions_on_constants)] // a constant of the build is what it is about
+    {
+        assert!(
+            !cfg!(debug_assertions),
+            "benchmarks need a release build: run them by `cargo bench`"
+        );
+    }
     let mut criterion = Criterion::default()
         .with_measurement(ProcessorTime)
         .sample_size(10)
