@@ -169,7 +169,7 @@ impl<'t> PlainPorts<'t> {
     }
 
     /// A message goes into the memory of its receiver.
-    fn into_memory(&mut self, id: MessageId) {
+    fn enter_memory(&mut self, id: MessageId) {
         let Message { destination, bytes, .. } = self.messages[&id];
         let (_, writes) = self.touches();
         let (_, end) = self.occupy_memory(destination, writes * bytes);
@@ -285,15 +285,21 @@ impl Network for PlainPorts<'_> {
                     }
                 } else if !at_memory.is_empty() {
                     at_memory.sort_by_key(|&id| (self.port(id), self.messages[&id].turn));
-                    at_memory.drain(..).for_each(|id| self.into_memory(id));
+                    for id in at_memory.drain(..) {
+                        self.enter_memory(id);
+                    }
                 } else if !at_first.is_empty() {
                     at_first.sort_by_key(|&id| self.messages[&id].turn);
-                    at_first.drain(..).for_each(|id| self.onto_first_link(id));
+                    for id in at_first.drain(..) {
+                        self.onto_first_link(id);
+                    }
                 } else {
                     break;
                 }
             }
-            entered.into_iter().for_each(|id| self.enter(id));
+            for id in entered {
+                self.enter(id);
+            }
             if !due.is_empty() {
                 return Advance::Due(Time::from_picoseconds(now));
             }

@@ -77,7 +77,8 @@ use agenda::Agenda;
 use classes::{Classes, Member, NONE};
 use links::Links;
 pub use options::FlowOptions;
-use paths::{Extent, Paths, Use};
+use options::longest_latency;
+use paths::{Extent, Paths, TOO_LATE, Use};
 use solver::{Component, Solver, lone_rate};
 
 /// The latest time of anything; leaves room to add to.
@@ -118,6 +119,8 @@ pub struct Flow<'t> {
     /// The lowest rate that a message alone may have, in bytes a second, but for those whose bytes touch a memory more
     /// than once.
     slowest: u64,
+    /// No route has a longer latency, in picoseconds.
+    longest: u64,
     hops: u64,
     events: u64,
     path: Vec<Use>,
@@ -149,6 +152,7 @@ impl<'t> Flow<'t> {
             posted: 0,
             outstanding: 0,
             slowest: options.least_rate(topology).min(slowest),
+            longest: longest_latency(topology),
             hops: 0,
             events: 0,
             path: Vec::new(),
@@ -311,6 +315,21 @@ impl<'t> Flow<'t> {
     }
 }
 
+impl Flow<'_> {
+    /// An error where the latency between two ranks is out of the range of time.
+    fn check_latency(&mut self, source: RankId, destination: RankId) -> Result<(), SimulationError> {
+        if self.longest < HORIZON {
+            return Ok(());
+        }
+        let extent = self.paths.find(source, destination, &mut self.path)?;
+        if extent.latency.picoseconds() < HORIZON {
+            Ok(())
+        } else {
+            Err(TOO_LATE)
+        }
+    }
+}
+
 impl Network for Flow<'_> {
     fn post(
         &mut self,
@@ -324,6 +343,7 @@ impl Network for Flow<'_> {
             self.paths.find(source, destination, &mut self.path)?;
         }
         self.paths.check()?;
+        self.check_latency(source, destination)?;
         self.outstanding = self.check_horizon(at, bytes)?;
         let start = Start {
             order: self.posted,

@@ -10,7 +10,7 @@ use std::fmt;
 use proptest::test_runner::{Config, RngSeed};
 use trncomm_core::algorithm;
 use trncomm_core::collective::Collective;
-use trncomm_core::engine::{Control, Network, Untracked, run};
+use trncomm_core::engine::{Control, Network, Outcome, Untracked, run};
 use trncomm_core::error::SimulationError;
 use trncomm_core::ids::{LinkId, RankId};
 use trncomm_core::schedule::{Code, Layout, Schedule};
@@ -45,6 +45,20 @@ pub struct Report {
     pub packet_hops: u64,
 }
 
+impl From<Outcome<Untracked>> for Report {
+    fn from(outcome: Outcome<Untracked>) -> Self {
+        Self {
+            finish: outcome.finish,
+            messages: outcome.messages,
+            sent: outcome.sent,
+            unreceived: outcome.unreceived,
+            link_bytes: outcome.traffic.link_bytes,
+            link_busy: outcome.traffic.link_busy,
+            packet_hops: outcome.traffic.packet_hops,
+        }
+    }
+}
+
 impl Report {
     /// From the start to the end of the last rank.
     pub fn time(&self) -> Time {
@@ -65,15 +79,7 @@ pub fn run_on<N: Network>(
     let outcome = run(&code, topology.endpoint(), network, Untracked, &mut |_| {
         Control::Continue
     })?;
-    Ok(Report {
-        finish: outcome.finish,
-        messages: outcome.messages,
-        sent: outcome.sent,
-        unreceived: outcome.unreceived,
-        link_bytes: outcome.traffic.link_bytes,
-        link_busy: outcome.traffic.link_busy,
-        packet_hops: outcome.traffic.packet_hops,
-    })
+    Ok(outcome.into())
 }
 
 /// The schedule of a collective by one of the algorithms that build it.

@@ -58,15 +58,16 @@ impl FlowOptions {
         let rates = topology.bandwidths().iter().chain(&self.cap);
         let slowest = rates.map(|rate| rate.bytes_per_second()).min().unwrap_or(u64::MAX);
         let Some(window) = self.window else { return slowest };
-        // A route passes no node twice.
-        let latency = topology
-            .latencies()
-            .iter()
-            .max()
-            .map_or(0, |latency| latency.picoseconds());
-        let round_trip = 2 * u128::from(latency) * topology.nodes() as u128;
+        let round_trip = 2 * u128::from(longest_latency(topology));
         let per_trip = u128::from(window.get()) * u128::from(PICOSECONDS_PER_SECOND);
         let by_window = per_trip.checked_div(round_trip).unwrap_or(u128::MAX);
         slowest.min(u64::try_from(by_window).unwrap_or(u64::MAX).max(1))
     }
+}
+
+/// What no route's latency passes, in picoseconds: a route passes no node twice.
+pub(super) fn longest_latency(topology: &Topology) -> u64 {
+    let latencies = topology.latencies().iter().map(|latency| latency.picoseconds());
+    let longest = latencies.max().unwrap_or(0);
+    longest.saturating_mul(u64::try_from(topology.nodes()).unwrap_or(u64::MAX))
 }

@@ -1,7 +1,7 @@
 //! What a message uses, and how much of each: links, all or a part of it, and the memories at both ends.
 
 use crate::engine::resources::{Hop, Resources};
-use crate::error::{SimulationError, TopologyError};
+use crate::error::SimulationError;
 use crate::ids::{LinkId, NodeId, RankId};
 use crate::topology::{Policy, Topology};
 use crate::units::Time;
@@ -9,6 +9,12 @@ use crate::units::Time;
 /// What stands for a whole where messages are spread: the least common multiple of 1 to 16, so that up to 16 equal
 /// parts are whole numbers.
 const PARTS: u32 = 720_720;
+
+/// The error of a route that takes longer than times may be.
+pub(super) const TOO_LATE: SimulationError = SimulationError::TooLong {
+    what: "delays",
+    limit: "2^62 ps (53 days)",
+};
 
 /// A resource that a message uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +101,7 @@ impl<'t> Paths<'t> {
     }
 
     /// Puts what a message from one rank to another uses into `path`; nothing where both are the same.
-    pub(super) fn find(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Result<Extent, TopologyError> {
+    pub(super) fn find(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Result<Extent, SimulationError> {
         path.clear();
         let mut extent = Extent {
             latency: Time::ZERO,
@@ -113,13 +119,14 @@ impl<'t> Paths<'t> {
                 resource: hop.resource,
                 weight: hop.touches * PARTS,
             }));
-            return Ok(self.spread(from, to, path));
+            return self.spread(from, to, path);
         }
         for hop in &self.route {
             if self.resources.link(hop.resource as usize).is_some() {
                 extent.links += 1;
             }
-            extent.latency += self.resources.latency(hop.resource as usize);
+            let latency = self.resources.latency(hop.resource as usize);
+            extent.latency = extent.latency.checked_add(latency).ok_or(TOO_LATE)?;
             path.push(Use {
                 resource: hop.resource,
                 weight: hop.touches,
@@ -139,7 +146,7 @@ impl<'t> Paths<'t> {
 
     /// Splits a message at every node over the links that are equally good there: evenly where it is sprayed, by their
     /// rates where it takes the shortest queues. What whole parts leave over goes to the first links.
-    fn spread(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Extent {
+    fn spread(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Result<Extent, SimulationError> {
         let topology = self.resources.topology();
         let mut links = 0;
         self.layer.clear();
@@ -175,7 +182,7 @@ impl<'t> Paths<'t> {
                         weight,
                     });
                     let node = topology.destination(link);
-                    let latency = place.latency + topology.latency(link);
+                    let latency = place.latency.checked_add(topology.latency(link)).ok_or(TOO_LATE)?;
                     match self.next_layer.iter_mut().find(|next| next.node == node) {
                         Some(next) => {
                             next.weight += weight;
@@ -187,9 +194,9 @@ impl<'t> Paths<'t> {
             }
             std::mem::swap(&mut self.layer, &mut self.next_layer);
         }
-        Extent {
+        Ok(Extent {
             latency: self.layer.iter().map(|place| place.latency).max().unwrap_or_default(),
             links,
-        }
+        })
     }
 }

@@ -42,7 +42,7 @@ use crate::engine::queue::{Queue, Wheel};
 use crate::engine::resources::Resources;
 use crate::error::SimulationError;
 use crate::ids::{NodeId, RankId};
-use crate::topology::{Fabric, Forwarding, PacketFormat, Queueing, Topology};
+use crate::topology::{Arbitration, Fabric, Forwarding, PacketFormat, Queueing, Topology};
 use crate::units::{Bytes, Time};
 use own::{Own, Sending};
 use retry::Retries;
@@ -313,11 +313,12 @@ impl<'t> Switched<'t> {
         }
         let at = left + self.outputs[resource].latency;
         let credits = &mut self.credits[resource];
-        let place = credits
-            .iter()
-            .rposition(|&(time, ..)| time <= at)
-            .map_or(0, |before| before + 1);
-        credits.insert(place, (at, channel, bytes));
+        if credits.back().is_none_or(|&(last, ..)| last <= at) {
+            credits.push_back((at, channel, bytes));
+        } else {
+            let place = credits.partition_point(|&(time, ..)| time <= at);
+            credits.insert(place, (at, channel, bytes));
+        }
         if self.outputs[resource].held_since.is_some() {
             self.ask(resource, at);
         }
@@ -463,7 +464,8 @@ impl<'t> Switched<'t> {
     /// Puts the packets that came at this instant into the queues, and lets resources choose.
     fn settle(&mut self) {
         let mut arrived = std::mem::take(&mut self.arrived);
-        if arrived.len() > 1 {
+        // Inputs that take turns have a queue each, so only those served by time need an order.
+        if arrived.len() > 1 && self.fabric.arbitration() == Arbitration::FirstCome {
             arrived.sort_unstable_by_key(|(output, waiting)| (*output, waiting.tie, waiting.packet));
         }
         for (output, waiting) in arrived.drain(..) {

@@ -208,20 +208,19 @@ impl Switched<'_> {
     pub(super) fn pick(&mut self, node: NodeId, destination: RankId) -> LinkId {
         let mut links = std::mem::take(&mut self.steering.links);
         self.resources.topology().next_links(node, destination, &mut links);
-        let picked = match self.steering.policy() {
-            Policy::Adaptive => links.iter().copied().min_by_key(|link| {
+        let picked = if self.steering.policy() == Policy::Adaptive {
+            links.iter().copied().min_by_key(|link| {
                 let output = &self.outputs[link.index()];
                 (self.gauges.waiting(link.index()), output.free, link.get())
-            }),
-            _ => {
-                let turn = if links.len() > 1 {
-                    self.steering.take_turns(node, 1)
-                } else {
-                    0
-                };
-                let number = usize::try_from(turn % links.len() as u64).expect("below the number of links");
-                links.get(number).copied()
-            }
+            })
+        } else {
+            let turn = if links.len() > 1 {
+                self.steering.take_turns(node, 1)
+            } else {
+                0
+            };
+            let number = usize::try_from(turn % links.len() as u64).expect("below the number of links");
+            links.get(number).copied()
         };
         self.steering.links = links;
         picked.expect("a node that a packet comes to leads on to its destination")
