@@ -297,8 +297,8 @@ impl Topology {
 
     /// The same network with other costs at the chips that send and receive.
     ///
-    /// What is not given stays as it is; None takes a cost or a limit away. All hold in every network model but memory
-    /// and window, which only the packet model knows: others refuse the one and look past the other.
+    /// What is not given stays as it is; None takes a cost or a limit away. All hold in every network model but the
+    /// window, which loggp looks past and flow takes for a highest rate: the window for every round trip.
     ///
     /// Args:
     ///     launch: What a message costs its sender before its first byte.
