@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use trncomm_core::algorithm;
-use trncomm_core::collective::Collective;
+use trncomm_core::collective::{Collective, Goal};
 use trncomm_core::engine::{Advance, Control, Due, Flow, FlowOptions, Network, Untracked, run};
 use trncomm_core::ids::RankId;
-use trncomm_core::schedule::{Code, Layout};
+use trncomm_core::schedule::{Buffer, Chunks, Code, Instruction, Layout, Place, Program, Schedule, Shape};
 use trncomm_core::topology::Topology;
 use trncomm_core::units::{Bytes, Time};
 
@@ -21,13 +21,46 @@ fn processor_seconds(began: Instant) -> f64 {
 }
 
 fn time(what: &str, topology: &Topology, collective: Collective, name: &str, chunk: u64) {
-    let began = Instant::now();
-    let before = processor_seconds(began);
     let root = RankId::from(0);
     let schedule = algorithm::build(topology, collective, name, root, BTreeMap::new()).expect("an algorithm");
+    time_schedule(what, topology, &schedule, chunk);
+}
+
+/// Messages round a ring, as many as an all-reduce has, of sizes from half a megabyte to one and a half: each rank has 32
+/// sizes of its own in turn, chunks of a kilobyte; or a megabyte each.
+fn around(ranks: usize, random: bool) -> Schedule {
+    let mut state = 0x9E37_79B9_7F4A_7C15;
+    let mut program_of = |rank: u32| {
+        let ranks = u32::try_from(ranks).expect("a rank");
+        let (next, before) = ((rank + 1) % ranks, (rank + ranks - 1) % ranks);
+        let steps = (0..32).flat_map(|_| {
+            let kilobytes = if random {
+                500 + next_random(&mut state) % 1001
+            } else {
+                1000
+            };
+            let chunks = || Chunks::range(Buffer::Output, 0, usize::try_from(kilobytes).expect("few"));
+            [
+                Instruction::send(Place::rank(next as usize), chunks()),
+                Instruction::receive(Place::rank(before as usize), chunks()),
+            ]
+        });
+        Program::single(vec![Instruction::repeat(
+            (2 * ranks as usize - 2) / 32,
+            steps.collect(),
+        )])
+    };
+    let shape = Shape::new(&[ranks]).expect("a line");
+    let goal = Goal::in_place(Collective::Custom);
+    Schedule::by_rank("around", goal, shape, 1500, 0, &mut program_of).expect("well formed")
+}
+
+fn time_schedule(what: &str, topology: &Topology, schedule: &Schedule, chunk: u64) {
+    let began = Instant::now();
+    let before = processor_seconds(began);
     let size = Bytes::new(chunk * schedule.chunks());
     let layout = Layout::new(size, 1, schedule.chunks()).expect("whole elements");
-    let code = Code::new(&schedule, layout).expect("the layout is the schedule's");
+    let code = Code::new(schedule, layout).expect("the layout is the schedule's");
     let network = Flow::new(topology, FlowOptions::default());
     let outcome = run(&code, topology.endpoint(), network, Untracked, &mut |_| {
         Control::Continue
@@ -156,6 +189,17 @@ fn flow_speed() {
     }
     for ranks in [144, 256, 512, 1024, 2048, 4096] {
         case("star ring", star(ranks), Collective::AllReduce, "ring");
+    }
+    for random in [false, true] {
+        let what = if random {
+            "star around random"
+        } else {
+            "star around equal"
+        };
+        let topology = star(1024);
+        if format!("{what} 1024").contains(&only) {
+            time_schedule(what, &topology, &around(1024, random), 1000);
+        }
     }
     for ranks in [144, 512, 1024] {
         case("star pairwise", star(ranks), Collective::AllToAll, "pairwise");
