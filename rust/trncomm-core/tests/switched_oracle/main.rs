@@ -61,7 +61,11 @@ fn crowded() -> impl Strategy<Value = Topology> {
     prop_oneof![
         (4..=7_usize).prop_map(|ranks| Topology::ring(ranks, link(1_000_000_000_000, 1000))),
         Just(Topology::torus(&[3, 4], &[link(1_000_000_000_000, 500)])),
-        (2..=9_usize, 1..=3_usize).prop_map(|(ranks, planes)| Topology::switch(ranks, planes, link(500_000_000_000, 0))),
+        (2..=9_usize, 1..=3_usize).prop_map(|(ranks, planes)| Topology::switch(
+            ranks,
+            planes,
+            link(500_000_000_000, 0)
+        )),
         (2..=3_usize, 2..=3_usize, 1..=3_usize).prop_map(|(leaves, each, spines)| Topology::leaf_spine(
             leaves,
             each,

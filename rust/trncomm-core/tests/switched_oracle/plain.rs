@@ -548,7 +548,11 @@ impl<'t> Plain<'t> {
             Forwarding::CutThrough => {
                 let nexts = self.next_stops(&parcel);
                 let spans = nexts.iter().map(|&next| self.span(next, parcel.wire));
-                spans.min().expect("a way on").min(span)
+                let head = serialization(
+                    self.topology.packet_format().header().get(),
+                    self.stations[station].rate,
+                );
+                spans.min().expect("a way on").min(span.saturating_sub(head.max(1)))
             }
         };
         self.plan(end - early + latency, Happening::Came(id));
@@ -621,8 +625,7 @@ impl<'t> Plain<'t> {
         self.stations[input].buffers[parcel.channel].push_back(waiter);
         self.level[wants.station] += parcel.wire;
         self.buffer_level[input] += parcel.wire;
-        self.traffic.queue_peak[wants.station] =
-            self.traffic.queue_peak[wants.station].max(self.level[wants.station]);
+        self.traffic.queue_peak[wants.station] = self.traffic.queue_peak[wants.station].max(self.level[wants.station]);
         self.traffic.buffer_peak[input] = self.traffic.buffer_peak[input].max(self.buffer_level[input]);
         if is_next {
             self.news.insert(wants.station);
@@ -736,7 +739,10 @@ impl Network for Plain<'_> {
             station: link.index(),
             touches: 1,
         });
-        let (read, write) = (self.memory(source, touches.read), self.memory(destination, touches.write));
+        let (read, write) = (
+            self.memory(source, touches.read),
+            self.memory(destination, touches.write),
+        );
         let (mut packets, mut last) = (1, bytes.get());
         while last > format.payload().get() {
             packets += 1;
@@ -814,9 +820,8 @@ impl Network for Plain<'_> {
     }
 
     fn stuck(&self) -> Option<String> {
-        let holds_some = |station: &Station| {
-            !station.own.is_empty() || station.buffers.iter().any(|buffer| !buffer.is_empty())
-        };
+        let holds_some =
+            |station: &Station| !station.own.is_empty() || station.buffers.iter().any(|buffer| !buffer.is_empty());
         self.stations.iter().any(holds_some).then(|| "packets wait".to_owned())
     }
 }
