@@ -166,8 +166,9 @@ def test_a_slow_memory_bounds_a_ring(bare: tc.Topology, model: Model) -> None:
 
 
 def test_spraying_puts_packets_out_of_order_and_fixed_routes_do_not() -> None:
-    """Over planes of different load packets of a message overtake one another."""
+    """Over planes of different rates packets of a message overtake one another."""
     planes = tc.Topology.switch(8, planes=3, bandwidth=RATE, latency=SPAN)
+    planes = planes.with_faults([tc.link_slow(0, "1/3")])
 
     def reordered(policy: Literal["fixed", "spray"]) -> int:
         steered = planes.with_fabric(policy=policy, buffer="64KiB")
