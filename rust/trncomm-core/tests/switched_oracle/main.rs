@@ -4,11 +4,15 @@
 mod common;
 mod plain;
 
+use std::collections::BTreeMap;
+
 use common::networks::{settings, topology};
 use common::traffic::{Job, collective_job, collective_job_over, in_full, traffic_job, traffic_job_over};
 use common::{cases, outcome_on};
 use plain::Plain;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use trncomm_core::engine::{Network, Switched, Traffic};
 use trncomm_core::error::SimulationError;
 use trncomm_core::topology::Topology;
@@ -78,7 +82,7 @@ fn crowded() -> impl Strategy<Value = Topology> {
 }
 
 proptest! {
-    #![proptest_config(cases(2500))]
+    #![proptest_config(cases(4000))]
 
     #[test]
     fn collectives_take_the_times_of_the_plain_simulator(job in in_full(collective_job())) {
@@ -108,4 +112,30 @@ proptest! {
     fn traffic_without_settings_takes_the_times_of_the_plain_simulator(job in in_full(traffic_job_over(topology()))) {
         check(&job)?;
     }
+}
+
+#[test]
+fn the_jobs_meet_every_limit() {
+    let mut runner = TestRunner::new(cases(1));
+    let jobs = in_full(traffic_job_over(settings(crowded())));
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    for _ in 0..1000 {
+        let job = jobs.new_tree(&mut runner).expect("a job").current();
+        let network = Switched::new(&job.topology).expect("a buffer that holds a packet");
+        let End::Finished { traffic, .. } = end(&job, network) else {
+            *met.entry("deadlock").or_default() += 1;
+            continue;
+        };
+        for (what, is_met) in [
+            ("waits", traffic.link_wait.iter().any(|&wait| wait > 0)),
+            ("is held", traffic.link_held.iter().any(|&held| held > 0)),
+            ("is overtaken", traffic.reordered > 0),
+        ] {
+            *met.entry(what).or_default() += usize::from(is_met);
+        }
+    }
+    for (what, times) in &met {
+        assert!(*times >= 20, "{what}: {times} of 1000 jobs");
+    }
+    assert_eq!(met.len(), 4, "{met:?}");
 }

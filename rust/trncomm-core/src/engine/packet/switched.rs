@@ -80,6 +80,8 @@ pub struct Switched<'t> {
     parked: FxHashMap<MessageId, Vec<(u32, Own)>>,
     steering: Steering,
     retries: Retries,
+    /// The longest that a full packet takes on any link, the longest latency, and the most attempts.
+    worst: Worst,
     entering: VecDeque<(Time, MessageId)>,
     /// What came to a node at this instant and has yet to pick a link.
     coming: Vec<PacketId>,
@@ -114,6 +116,14 @@ struct Output {
     waiting: u32,
     /// What starts here.
     own: VecDeque<Own>,
+}
+
+/// What a packet can come to on a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Worst {
+    full: Time,
+    latency: Time,
+    attempts: u64,
 }
 
 impl Output {
@@ -151,6 +161,9 @@ const WOKEN: u64 = 5;
 const FLAG: u32 = 32;
 /// The bits of a key above it and below the kind, which hold the generation of an acknowledged message.
 const GENERATION_BITS: u32 = 28;
+
+/// A time that no run comes to.
+const NEVER: Time = Time::from_picoseconds(u64::MAX);
 
 /// What packets without bytes have added to their ties: they come after all others of their instant.
 const EMPTY_PLACE: u32 = OWN_PLACE + 1;
@@ -215,6 +228,16 @@ impl<'t> Switched<'t> {
             })
         };
         let outputs = (0..count).map(output).collect::<Result<Vec<_>, _>>()?;
+        let retries = Retries::new(topology, whole)?;
+        let links = || outputs[..topology.links()].iter();
+        let worst = Worst {
+            full: links().map(|link| link.full).max().unwrap_or_default(),
+            latency: links().map(|link| link.latency).max().unwrap_or_default(),
+            attempts: (0..topology.links())
+                .map(|link| retries.most_attempts(link))
+                .max()
+                .unwrap_or(1),
+        };
         let width = outputs.iter().map(|output| output.full.picoseconds() / 4).min();
         Ok(Self {
             fabric,
@@ -249,7 +272,8 @@ impl<'t> Switched<'t> {
             window: topology.endpoint().window().map(Bytes::get),
             parked: FxHashMap::default(),
             steering: Steering::new(topology, fabric),
-            retries: Retries::new(topology, whole)?,
+            retries,
+            worst,
             entering: VecDeque::new(),
             coming: Vec::new(),
             arrived: Vec::new(),
@@ -262,6 +286,54 @@ impl<'t> Switched<'t> {
             events: 0,
             resources,
         })
+    }
+
+    /// Whether nothing is under way: no packet on a link, in a buffer or in a queue, and all room ahead of the links is
+    /// back, or will be with credits that are due.
+    pub fn is_drained(&self) -> bool {
+        let limit = self.fabric.buffer().map_or(u64::MAX, Bytes::get);
+        let links = self.resources.topology().links();
+        let has_all_room = |output: usize| {
+            (0..)
+                .zip(&self.room[output * self.channels..][..self.channels])
+                .all(|(channel, &room)| {
+                    let credits = self.credits[output].iter().filter(|credit| credit.1 == channel);
+                    credits.fold(room, |room, credit| room + credit.2) == limit
+                })
+        };
+        self.entering.is_empty()
+            && self.parked.is_empty()
+            && self.free.len() == self.packets.len()
+            && self.on_the_way.iter().all(VecDeque::is_empty)
+            && self.behind.iter().all(VecDeque::is_empty)
+            && !self.outputs.iter().any(Output::has_more)
+            && self.gauges.are_at_rest()
+            && (0..links).all(has_all_room)
+    }
+
+    /// The most that a message of so many packets, which occupy a resource for `busy` in all, adds to a run by it.
+    fn most_delay(&self, resource: usize, packets: u64, busy: Time) -> Time {
+        let output = &self.outputs[resource];
+        let (busy, latency, attempts) = if self.steering.is_fixed() || self.resources.link(resource).is_none() {
+            (busy, output.latency, self.retries.most_attempts(resource))
+        } else {
+            // Which links it takes is not known yet.
+            let worst = self.worst;
+            let full = worst.full.checked_mul(packets).unwrap_or(NEVER);
+            (full, worst.latency, worst.attempts)
+        };
+        // Where links wait for credits or acknowledgements, nothing else may run while each packet's is on its way.
+        let trips = match u128::from(self.limited) + u128::from(self.window.is_some()) {
+            0 => 1,
+            waits => (1 + waits) * u128::from(packets),
+        };
+        let (busy, latency) = (u128::from(busy.picoseconds()), u128::from(latency.picoseconds()));
+        let failed = busy.saturating_add(latency.saturating_mul(2 * u128::from(packets)));
+        let delay = latency
+            .saturating_mul(trips)
+            .saturating_add(busy)
+            .saturating_add(failed.saturating_mul(u128::from(attempts - 1)));
+        u64::try_from(delay).map_or(NEVER, Time::from_picoseconds)
     }
 
     /// How long a packet occupies a step.
@@ -378,14 +450,22 @@ impl<'t> Switched<'t> {
         self.size(message, last) <= self.room[output * self.channels + usize::from(channel)]
     }
 
-    /// Lets a resource take the next packet, if it is free and one has room ahead.
+    /// Lets a resource take packets until it is busy or none can go.
     fn choose(&mut self, output: usize) {
-        if self.outputs[output].free > self.now {
-            if self.outputs[output].has_more() {
-                self.ask(output, self.outputs[output].free);
+        // A packet without bytes leaves it free for the next one.
+        while self.outputs[output].free <= self.now {
+            if !self.take_next(output) {
+                return self.hold(output);
             }
-            return;
+            self.let_go(output);
         }
+        if self.outputs[output].has_more() {
+            self.ask(output, self.outputs[output].free);
+        }
+    }
+
+    /// Starts the next packet that has room ahead; false if none has.
+    fn take_next(&mut self, output: usize) -> bool {
         while let Some(&(at, channel, bytes)) = self.credits[output].front()
             && at <= self.now
         {
@@ -402,7 +482,7 @@ impl<'t> Switched<'t> {
             })
         };
         match choice {
-            None => return self.hold(output),
+            None => return false,
             Some(Choice::Own) => {
                 self.waiting.took_own(output, self.outputs[output].own_slot);
                 self.start_own(output);
@@ -413,10 +493,7 @@ impl<'t> Switched<'t> {
                 self.start(output, waiting.packet);
             }
         }
-        self.let_go(output);
-        if self.outputs[output].has_more() {
-            self.ask(output, self.outputs[output].free);
-        }
+        true
     }
 
     /// A resource is no longer held up.
@@ -605,11 +682,10 @@ impl Network for Switched<'_> {
         for hop in 0..self.steering.hops(message) {
             let step = self.steering.step(message, hop);
             let resource = step.hop.resource as usize;
-            let full = self.span(message, step, false);
+            let full = self.resources.span(step.hop, Bytes::new(self.whole))?;
             let busy = whole_span(full, packets, self.resources.span(step.hop, last)?)?;
             let latency = self.outputs[resource].latency;
-            self.budget.delay(busy)?;
-            self.budget.delay(latency)?;
+            self.budget.delay(self.most_delay(resource, packets, busy))?;
             self.budget.bytes(Bytes::new(wire))?;
             self.messages[slot].way_back += latency;
             if self.steering.is_fixed() {
