@@ -66,7 +66,8 @@ def _pip(*arguments: str) -> None:
 
 def _build_inputs() -> list[Path]:
     names = ["Cargo.toml", "Cargo.lock", "pyproject.toml"]
-    sources = [path for path in (ROOT / "rust").rglob("*") if path.suffix in {".rs", ".toml"}]
+    # What the package is made of; the tests and benchmarks of the core are not.
+    sources = [path for pattern in ("*/Cargo.toml", "*/src/**/*.rs") for path in (ROOT / "rust").glob(pattern)]
     return [ROOT / name for name in names] + sorted(sources)
 
 

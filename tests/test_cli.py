@@ -53,6 +53,28 @@ def test_an_algorithm_can_be_told_things(capsys: Captured) -> None:
     assert told["messages"] != json.loads(capsys.readouterr().out)["messages"]
 
 
+def test_faults_are_given_as_text(capsys: Captured) -> None:
+    assert command("run --json -b 1M --model loggp --fault late:5:200us --fault link-down:0-144:both") == 0
+    broken = json.loads(capsys.readouterr().out)
+    expected = tc.simulate(
+        tc.machines.trn3_ultraserver(),
+        "all_reduce",
+        "1M",
+        algorithm="ring",
+        model="loggp",
+        faults=[tc.late(5, by="200us"), tc.link_down((0, 144), both=True)],
+    )
+    assert broken["time_ps"] == expected.time_ps
+    assert command("compare --json -b 1M -e 1M --algorithms ring --fault late:5:200us") == 0
+    assert json.loads(capsys.readouterr().out)["results"][0]["time(ps)"] > 200_000_000
+
+
+def test_the_fabric_can_be_set(capsys: Captured) -> None:
+    fabric = "--set buffer=64KiB --set arbitration=round-robin --set virtual_channels=2 --set queues=4"
+    assert command(f"run -b 1M --algorithm direct {fabric} --set memory_bandwidth=4.9TB/s --set touches=1,1,1") == 0
+    assert "queue" in capsys.readouterr().out
+
+
 def test_machines_shows_figures_with_their_sources(capsys: Captured) -> None:
     assert command("machines") == 0
     assert "trn3-ultraserver" in capsys.readouterr().out
@@ -94,6 +116,14 @@ def test_without_a_command_it_shows_help(capsys: Captured) -> None:
         "run --root 1",
         "run -p levels",
         "run -p colour=red",
+        "run --fault link-dwon:3",
+        "run --fault link-down:999999",
+        "run --fault late:5:soon",
+        "compare --fault slow:5:0.5",
+        "run --set policy=ecmp",
+        "run --set touches=1,1 --set memory_bandwidth=1TB/s",
+        "run --set queues=0",
+        "compare --set memory_bandwidth=4.9TB/s",
         "machines trn9",
         "algorithms all_reduec",
         "comapre",

@@ -49,6 +49,44 @@ def test_a_figure_can_be_changed_by_keyword_and_by_name() -> None:
     assert by_keyword.link_bandwidth.max() == 10**12
 
 
+def test_costs_and_fabric_are_the_simplest_unless_set(ultraserver: tc.Topology) -> None:
+    assert repr(ultraserver.endpoint) == "<Endpoint: launch 1.3 µs, completion 0 ps>"
+    bare = tc.Topology.ring(2, bandwidth=1, latency=0)
+    assert repr(ultraserver.fabric) == repr(bare.fabric)
+    assert repr(ultraserver.packets) == repr(bare.packets)
+
+
+def test_costs_and_fabric_can_be_set() -> None:
+    topology = tc.machines.trn3_ultraserver(
+        queues=2048,
+        memory_bandwidth="4.9TB/s",
+        touches=(1, 1, 2),
+        window="1MiB",
+        jitter="100ns",
+        buffer="64KiB",
+        virtual_channels=2,
+        arbitration="round-robin",
+        queueing="input",
+        forwarding="cut-through",
+        policy="flow-hash",
+        seed=7,
+    )
+    endpoint, fabric = topology.endpoint, topology.fabric
+    assert (endpoint.queues, endpoint.memory_bandwidth, endpoint.touches) == (2048, 4_900_000_000_000, (1, 1, 2))
+    assert (endpoint.window_bytes, endpoint.jitter_ps, endpoint.seed) == (2**20, 100_000, 7)
+    assert (fabric.buffer_bytes, fabric.virtual_channels, fabric.arbitration) == (65_536, 2, "round-robin")
+    assert (fabric.queueing, fabric.forwarding, fabric.policy, fabric.seed) == ("input", "cut-through", "flow-hash", 7)
+
+
+def test_memory_as_published_holds_up_no_link(ultraserver: tc.Topology) -> None:
+    """The reason to leave it out: it delays what passes it, by less than a hundredth of a ring's time."""
+    fast = tc.machines.trn3_ultraserver(memory_bandwidth="4.9TB/s")
+    with_memory, without = (
+        tc.simulate(topology, "all_reduce", "64MiB", algorithm="ring").time_ps for topology in (fast, ultraserver)
+    )
+    assert without <= with_memory < without * 1.01
+
+
 def test_profiles_differ_where_the_sources_do() -> None:
     wide = tc.machines.trn3_ultraserver(profile="lane-count")
     assert set(wide.link_bandwidth.tolist()) == {512 * 10**9, 128 * 10**9}

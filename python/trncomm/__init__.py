@@ -1,15 +1,20 @@
 """Exact simulation of collective communication on Trainium-class networks.
 
 topology → algorithm → schedule → engine → result: `simulate` goes the whole way; `build`, `verify` and `run` are its
-steps. `compare` puts algorithms side by side.
+steps. `compare` puts algorithms side by side. `faults` says what is wrong with a network.
 
 Sizes, rates and durations are integers in base units (bytes, bytes a second, picoseconds) or texts such as "64MiB",
 "256GB/s" and "500ns".
 """
 
-from trncomm import machines
+from trncomm import faults, machines
 from trncomm._core import (
     AlgorithmInfo,
+    Endpoint,
+    Fabric,
+    Fault,
+    Latency,
+    PacketFormat,
     Proof,
     Result,
     Schedule,
@@ -21,6 +26,7 @@ from trncomm._core import (
 )
 from trncomm.comparison import compare
 from trncomm.errors import AlgorithmError, ArgumentError, ScheduleError, SimulationError, TopologyError, TrncommError
+from trncomm.faults import late, link_down, link_errors, link_slow, node_down, slow
 from trncomm.quantities import sizes
 from trncomm.simulation import simulate
 from trncomm.table import Table
@@ -29,6 +35,11 @@ __all__ = [
     "AlgorithmError",
     "AlgorithmInfo",
     "ArgumentError",
+    "Endpoint",
+    "Fabric",
+    "Fault",
+    "Latency",
+    "PacketFormat",
     "Proof",
     "Result",
     "Schedule",
@@ -41,9 +52,16 @@ __all__ = [
     "algorithms",
     "build",
     "compare",
+    "faults",
+    "late",
+    "link_down",
+    "link_errors",
+    "link_slow",
     "machines",
+    "node_down",
     "run",
     "simulate",
     "sizes",
+    "slow",
     "verify",
 ]

@@ -15,7 +15,7 @@ import click
 from tabulate import tabulate
 from tqdm import tqdm
 
-from trncomm import _core, comparison, machines, quantities, simulation
+from trncomm import _core, comparison, faults, machines, quantities, simulation
 from trncomm.errors import TrncommError
 
 if TYPE_CHECKING:
@@ -91,6 +91,16 @@ _machine_options = _options(
     ),
 )
 
+_fault_option = click.option(
+    "--fault",
+    "broken",
+    multiple=True,
+    metavar="FAULT",
+    help="What is wrong: link-down:LINK, link-slow:LINK:FRACTION, link-errors:LINK:RATE, node-down:NODE, "
+    "late:RANK:TIME or slow:RANK:TIMES; a LINK is a number or SOURCE-DESTINATION, with :both for both directions. "
+    "Can be repeated.",
+)
+
 _collective_options = _options(
     click.option("--collective", default="all_reduce", show_default=True, help="all_reduce, all_gather, ..."),
     click.option("-d", "--datatype", default="uint8", show_default=True, help="Element type: bf16, fp32, ..."),
@@ -101,6 +111,7 @@ _collective_options = _options(
 @_trncomm.command()
 @_machine_options
 @_collective_options
+@_fault_option
 @click.option("-b", "--minbytes", default="1K", show_default=True, help="The first size.")
 @click.option("-e", "--maxbytes", default="1G", show_default=True, help="No size is above it.")
 @click.option("-f", "--stepfactor", type=click.IntRange(min=2), help="Multiply sizes by it.  [default: 4]")
@@ -122,6 +133,7 @@ def compare(
     collective: str,
     datatype: str,
     root: int,
+    broken: tuple[str, ...],
     minbytes: str,
     maxbytes: str,
     stepfactor: int | None,
@@ -145,6 +157,7 @@ def compare(
         model=model,
         dtype=datatype,
         root=root,
+        faults=[faults.parse(text) for text in broken],
     )
     done: list[_core.Result] = []
     interrupted = False
@@ -166,6 +179,7 @@ def compare(
 @_trncomm.command()
 @_machine_options
 @_collective_options
+@_fault_option
 @click.option("-b", "--bytes", "size", default="64M", show_default=True, help="The size.")
 @click.option("--algorithm", default="ring", show_default=True, help="`trncomm algorithms COLLECTIVE` lists them.")
 @click.option(
@@ -192,6 +206,7 @@ def run(
     collective: str,
     datatype: str,
     root: int,
+    broken: tuple[str, ...],
     size: str,
     algorithm: str,
     parameters: tuple[str, ...],
@@ -209,6 +224,7 @@ def run(
             dtype=datatype,
             root=root,
             parameters={name: _parameter(value) for name, value in _assignments("--parameter", parameters).items()},
+            faults=[faults.parse(text) for text in broken],
             progress=progress,
         )
     click.echo(json.dumps(_summary(result), indent=2) if as_json else result)
@@ -270,6 +286,7 @@ def _parameter(text: str) -> simulation.Parameter:
 
 
 def _summary(result: _core.Result) -> dict[str, int | float | str | None]:
+    latency = result.latency
     return {
         "collective": result.collective,
         "algorithm": result.algorithm,
@@ -283,6 +300,9 @@ def _summary(result: _core.Result) -> dict[str, int | float | str | None]:
         "algbw_GBps": result.algbw / 1e9,
         "busbw_GBps": result.busbw / 1e9,
         "messages": result.messages,
+        "latency_p50_ps": None if latency is None else latency.percentile(50),
+        "latency_p99_ps": None if latency is None else latency.percentile(99),
+        "latency_max_ps": None if latency is None else latency.max_ps,
         "packet_hops": result.packet_hops,
         "events": result.events,
     }

@@ -10,7 +10,7 @@ from trncomm.errors import AlgorithmError, ArgumentError
 from trncomm.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy as np
 
@@ -76,17 +76,19 @@ def plan(
     model: Model = DEFAULT_MODEL,
     dtype: str | np.dtype | Dtype = "uint8",
     root: int = 0,
+    faults: Iterable[_core.Fault] = (),
     verify: bool = True,
 ) -> Plan:
     """Build and prove the schedules of a comparison; the arguments are those of `compare`."""
     if not sizes:
         raise ArgumentError("sizes must name at least one size, got none")
+    topology = topology.with_faults(faults)
     size_bytes = tuple(_core.parse_size(size) for size in sizes)
     element = quantities.dtype(dtype)
     names = [known.name for known in _core.algorithms(collective)] if algorithms is None else algorithms
     schedules: list[_core.Schedule] = []
     skipped: dict[str, str] = {}
-    for name in names:
+    for name in dict.fromkeys(names):
         try:
             schedules.append(_core.build(topology, collective, name, root=root))
         except AlgorithmError as error:
@@ -95,6 +97,9 @@ def plan(
                 raise
             skipped[name] = str(error)
     if not schedules:
+        # What is wrong with the request, and not with an algorithm for it, is said once.
+        if len({*skipped.values()}) == 1:
+            raise AlgorithmError(next(iter(skipped.values())))
         reasons = "; ".join(f"{name}: {reason}" for name, reason in skipped.items()) or "none is known"
         raise AlgorithmError(f"no algorithm for {collective} serves {topology.name}; {reasons}")
     if verify:
@@ -120,6 +125,7 @@ def compare(
     model: Model = DEFAULT_MODEL,
     dtype: str | np.dtype | Dtype = "uint8",
     root: int = 0,
+    faults: Iterable[_core.Fault] = (),
     verify: bool = True,
     progress: Progress | None = None,
 ) -> Table:
@@ -133,10 +139,12 @@ def compare(
         model: The network model.
         dtype: The element type.
         root: The root of a collective that has one.
+        faults: What is wrong with the network, as `trncomm.faults` makes it.
         verify: Whether to prove each schedule first, once for all sizes.
         progress: Called with the share of all runs that is done.
 
     Raises:
+        TopologyError: A fault on something that isn't there, or ranks that no path joins any more.
         AlgorithmError: An unknown name, or an algorithm asked for by name that can't serve the topology.
         ScheduleError: A schedule failed its proof.
         SimulationError: A run couldn't end.
@@ -157,6 +165,7 @@ def compare(
         model=model,
         dtype=dtype,
         root=root,
+        faults=faults,
         verify=verify,
     )
     return planned.table(list(planned.results(progress=progress)))

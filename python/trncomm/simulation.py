@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from trncomm import _core, quantities
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
 
@@ -36,12 +36,13 @@ def simulate(
     dtype: str | np.dtype | Dtype = "uint8",
     root: int = 0,
     parameters: Mapping[str, Parameter] | None = None,
+    faults: Iterable[_core.Fault] = (),
     verify: bool = True,
     progress: Progress | None = None,
 ) -> _core.Result:
     """Simulate one collective and say how long it takes.
 
-    Short for `build`, `verify` and `run`.
+    Short for `build`, `verify` and `run`, on `topology.with_faults(faults)`.
 
     Args:
         topology: The network.
@@ -53,10 +54,12 @@ def simulate(
         dtype: The element type. Chunks differ by at most one element.
         root: The root of a collective that has one.
         parameters: Parameters of the algorithm.
+        faults: What is wrong with the network, as `trncomm.faults` makes it.
         verify: Whether to prove first that the schedule does what the collective promises.
         progress: Called a few times a second on long runs.
 
     Raises:
+        TopologyError: A fault on something that isn't there, or ranks that no path joins any more.
         AlgorithmError: An unknown name, or an algorithm that can't serve this topology.
         ScheduleError: The schedule failed its proof.
         SimulationError: The run couldn't end.
@@ -70,7 +73,16 @@ def simulate(
         >>> result = tc.simulate(ring, "all_reduce", "1MiB", algorithm="ring")
         >>> result.time_ps == 6 * (500_000 + 4_096_000)
         True
+
+        With a cable down, traffic between its ends goes the long way round:
+
+        >>> cut = tc.simulate(
+        ...     ring, "all_reduce", "1MiB", algorithm="ring", faults=[tc.link_down((0, 1), both=True)]
+        ... )
+        >>> cut.time_ps > result.time_ps
+        True
     """
+    topology = topology.with_faults(faults)
     schedule = _core.build(topology, collective, algorithm, root=root, parameters=parameters)
     if verify:
         _core.verify(schedule)

@@ -110,17 +110,23 @@ class Table:
         return f"<Table of {self.collective} on {self.topology} ({self.ranks} ranks): {len(self)} runs of {algorithms}>"
 
     def __str__(self) -> str:
-        """The table that people read."""
-        headers, rows = self._side_by_side()
+        """The table that people read; in several parts where there are many algorithms."""
         title = f"{self.collective} on {self.topology}: {self.ranks} ranks, {self.dtype}, model {self.model}"
         notes = ["time(us) by algorithm, * the fastest, whose bandwidths are given; GB = 10^9 bytes"]
         if len(self):
             notes.append(f"Avg bus bandwidth: {self.busbw_GBps[self._first_best()].mean():.4f} GB/s")
         notes += [f"left out: {reason}" for reason in self.skipped.values()]
-        return "\n".join([title, "", *_align(headers, rows), "", *notes])
+        sizes, times, fastest = self._sizes(), self._times(), self._fastest()
+        parts = [_align([*sizes, *times, *fastest])]
+        if max(map(len, parts[0])) > _MOST_WIDTH:
+            least = _Column(["time(us)"], [_short(time) for time in self.time_us[self._first_best()]])
+            parts = [_align([*sizes, least, *fastest]), *_in_parts(sizes[0], times)]
+        return "\n".join([title, "", *(line for part in parts for line in [*part, ""]), *notes])
 
     def _repr_html_(self) -> str:
-        headers, rows = self._side_by_side()
+        columns = [*self._sizes(), *self._times(), *self._fastest()]
+        headers = ["\n".join(column.header) for column in columns]
+        rows = list(zip(*(column.cells for column in columns), strict=True))
         body: str = tabulate(rows, headers, tablefmt="html", disable_numparse=True)
         return body
 
@@ -175,47 +181,85 @@ class Table:
         _, first = np.unique(self.size_bytes[rows], return_index=True)
         return rows[first]
 
-    def _side_by_side(self) -> tuple[list[str], list[list[str]]]:
-        """Headers, and a row a size with the times of all algorithms."""
-        algorithms = list(dict.fromkeys(self.algorithm.tolist()))
-        headers = ["size(B)", "count(elems)", "type"]
-        headers += ["\n".join(name.split("_")) for name in algorithms]
-        headers += ["bound(us)", "algbw(GB/s)", "busbw(GB/s)", "algorithm"]
-        rows = []
-        for winner in self._first_best():
-            size = self.size_bytes[winner]
-            times = dict.fromkeys(algorithms, "")
-            for row in np.flatnonzero(self.size_bytes == size):
-                mark = "*" if self.best[row] else ""
-                times[str(self.algorithm[row])] = mark + _short(self.time_us[row])
-            rows.append(
-                [
-                    str(size),
-                    str(self.count[winner]),
-                    self.dtype,
-                    *times.values(),
-                    _short(self.bound_us[winner]),
-                    f"{self.algbw_GBps[winner]:.2f}",
-                    f"{self.busbw_GBps[winner]:.2f}",
-                    str(self.algorithm[winner]),
-                ]
-            )
-        return headers, rows
+    def _sizes(self) -> list[_Column]:
+        """What was moved: a row a size, as in the columns below."""
+        rows = self._first_best()
+        return [
+            _Column(["size(B)"], [str(size) for size in self.size_bytes[rows]]),
+            _Column(["count(elems)"], [str(count) for count in self.count[rows]]),
+            _Column(["type"], [self.dtype] * len(rows)),
+        ]
+
+    def _times(self) -> list[_Column]:
+        """A column of times for each algorithm."""
+        columns = []
+        for algorithm in dict.fromkeys(self.algorithm.tolist()):
+            cells = []
+            for size in self.size_bytes[self._first_best()]:
+                run = np.flatnonzero((self.size_bytes == size) & (self.algorithm == algorithm))
+                cells.append("".join(("*" if self.best[row] else "") + _short(self.time_us[row]) for row in run[:1]))
+            columns.append(_Column(algorithm.split("_"), cells))
+        return columns
+
+    def _fastest(self) -> list[_Column]:
+        """What the fastest algorithm of each size came to."""
+        rows = self._first_best()
+        return [
+            _Column(["bound(us)"], [_short(bound) for bound in self.bound_us[rows]]),
+            _Column(["algbw(GB/s)"], [_rate(rate) for rate in self.algbw_GBps[rows]]),
+            _Column(["busbw(GB/s)"], [_rate(rate) for rate in self.busbw_GBps[rows]]),
+            _Column(["algorithm"], self.algorithm[rows].tolist()),
+        ]
 
 
-def _align(headers: list[str], rows: list[list[str]]) -> list[str]:
-    """Lines of right-aligned columns, under headers that may have several lines."""
-    height = max(header.count("\n") for header in headers) + 1
-    stacked = [[""] * (height - 1 - header.count("\n")) + header.split("\n") for header in headers]
-    lines = [list(line) for line in zip(*stacked, strict=True)] + rows
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in lines]
-    return ["  ".join(line).rstrip() for line in padded]
+@dataclass(frozen=True)
+class _Column:
+    """Texts of a column, under a header of several lines."""
+
+    header: list[str]
+    cells: list[str]
+
+    @property
+    def width(self) -> int:
+        return max(map(len, [*self.header, *self.cells]))
+
+
+_MOST_WIDTH = 120
+"""Characters a line, beyond which a table is cut into parts."""
+_GAP = "  "
+
+
+def _align(columns: Sequence[_Column]) -> list[str]:
+    """Lines of right-aligned columns."""
+    height = max(len(column.header) for column in columns)
+    padded = [
+        [text.rjust(column.width) for text in [*[""] * (height - len(column.header)), *column.header, *column.cells]]
+        for column in columns
+    ]
+    return [_GAP.join(line).rstrip() for line in zip(*padded, strict=True)]
+
+
+def _in_parts(first: _Column, columns: Sequence[_Column]) -> list[list[str]]:
+    """The columns as several tables, none too wide, each of which begins with the first column."""
+    parts: list[list[_Column]] = [[first]]
+    width = first.width
+    for column in columns:
+        if width + len(_GAP) + column.width > _MOST_WIDTH:
+            parts.append([first])
+            width = first.width
+        parts[-1].append(column)
+        width += len(_GAP) + column.width
+    return [_align(part) for part in parts]
 
 
 def _short(number: float) -> str:
     """Four digits or more, so that wide tables stay readable; the columns hold the exact times."""
     return f"{number:.{2 if number < 100 else 1 if number < 1000 else 0}f}"
+
+
+def _rate(number: float) -> str:
+    """Two decimals, as nccom-test gives them, and more where they would all be zeros."""
+    return f"{number:.{2 if number >= 1 or number == 0 else 4}f}"
 
 
 def _freeze(column: NDArray[_T]) -> NDArray[_T]:

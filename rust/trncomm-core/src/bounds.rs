@@ -127,6 +127,17 @@ impl BoundKind {
 ///
 /// An error where `element` doesn't divide `size` or is zero, or where the root isn't a rank.
 pub fn bounds(topology: &Topology, goal: Goal, size: Bytes, element: u64) -> Result<Vec<Bound>, TopologyError> {
+    bounds_under(topology, goal, size, element, Contention::Links)
+}
+
+/// Those of the bounds that hold under this contention.
+fn bounds_under(
+    topology: &Topology,
+    goal: Goal,
+    size: Bytes,
+    element: u64,
+    contention: Contention,
+) -> Result<Vec<Bound>, TopologyError> {
     let demand = Demand::new(topology.ranks(), goal, size, element)?;
     let mut found: Vec<Bound> = latency(topology, &demand).into_iter().collect();
     if demand.moves_bytes() {
@@ -134,9 +145,13 @@ pub fn bounds(topology: &Topology, goal: Goal, size: Bytes, element: u64) -> Res
         for partition in Partition::natural(topology) {
             found.extend(partition.bounds(topology, &demand, &nearest));
         }
-        found.extend(distance(topology, &demand, &nearest));
-        found.extend(flow_bounds(topology, &demand, &nearest));
+        // None of these holds for ports alone, and they are far the slowest to find.
+        if contention == Contention::Links {
+            found.extend(distance(topology, &demand, &nearest));
+            found.extend(flow_bounds(topology, &demand, &nearest));
+        }
     }
+    found.retain(|bound| bound.kind.contention() <= contention);
     if found.is_empty() {
         found.push(Bound {
             time: Time::ZERO,
@@ -160,10 +175,10 @@ pub fn tightest(
     element: u64,
     contention: Contention,
 ) -> Result<Bound, TopologyError> {
-    let tightest = bounds(topology, goal, size, element)?
+    let tightest = bounds_under(topology, goal, size, element, contention)?
         .into_iter()
-        .find(|bound| bound.kind.contention() <= contention);
-    Ok(tightest.expect("wherever a byte moves there is a latency bound, which holds under any contention"))
+        .next();
+    Ok(tightest.expect("there is a bound of zero at least"))
 }
 
 /// A time that is kept in 128 bits until it is known to be a bound.

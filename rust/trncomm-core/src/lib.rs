@@ -1,7 +1,7 @@
 //! Exact simulation of collective communication.
 //!
 //! Five stages, each built from those before it and from the foundations
-//! (`units`, `ids`, `error`, `collective`):
+//! (`units`, `ids`, `error`, `random`, `collective`):
 //!
 //! topology → algorithm → schedule → engine → result
 
@@ -12,6 +12,7 @@ pub mod engine;
 pub mod error;
 pub mod ids;
 pub mod proof;
+mod random;
 pub mod result;
 pub mod schedule;
 pub mod topology;

@@ -181,6 +181,11 @@ impl SimulationResult {
         self.outcome.traffic.events
     }
 
+    /// The columns and the latencies as the engine left them.
+    pub fn outcome(&self) -> &Outcome<Untracked> {
+        &self.outcome
+    }
+
     /// The columns by themselves, for a caller that takes over their memory.
     pub fn into_outcome(self) -> Outcome<Untracked> {
         self.outcome

@@ -24,32 +24,36 @@ fn spec() -> LinkSpec {
 }
 
 /// How messages travel, and so how long the bytes of one take on a link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// By `loggp`, or by packets that hold a whole message: rounded once.
-    Whole(Model),
+    /// By `loggp`: whole messages, cut through.
+    LogGp,
+    /// By packets that hold a whole message, stored and forwarded.
+    Whole,
     /// By packets of 4096 bytes: each is rounded up by itself, the last one is shorter.
     Packets,
 }
 
 impl Way {
-    const ALL: [Self; 3] = [Self::Whole(Model::LogGp), Self::Whole(Model::Packet), Self::Packets];
+    const ALL: [Self; 3] = [Self::LogGp, Self::Whole, Self::Packets];
 
     fn model(self) -> Model {
-        match self {
-            Self::Whole(model) => model,
-            Self::Packets => Model::Packet,
+        if self == Self::LogGp {
+            Model::LogGp
+        } else {
+            Model::Packet
         }
     }
 
+    /// The most bytes of a message in one packet.
+    fn payload(self) -> u64 {
+        if self == Self::Packets { 4096 } else { 1 << 40 }
+    }
+
     fn span(self, bytes: u64) -> u64 {
-        match self {
-            Self::Whole(_) => serialization(bytes, RATE),
-            Self::Packets => {
-                let full = bytes.div_ceil(4096).max(1) - 1;
-                full * serialization(4096, RATE) + serialization(bytes - full * 4096, RATE)
-            }
-        }
+        let payload = self.payload();
+        let full = bytes.div_ceil(payload).max(1) - 1;
+        full * serialization(payload, RATE) + serialization(bytes - full * payload, RATE)
     }
 
     /// From the start of a message over one link to its end.
@@ -59,25 +63,17 @@ impl Way {
 
     /// The same over two links with a switch between them.
     fn through_a_switch(self, bytes: u64) -> u64 {
-        let one_link = self.span(bytes);
-        2 * LATENCY
-            + match self {
-                // Cut through.
-                Self::Whole(Model::LogGp | Model::Flow) => one_link,
-                // Stored, then forwarded.
-                Self::Whole(Model::Packet) => 2 * one_link,
-                // The last packet leaves the switch behind the full ones, of which the first came after one packet's time.
-                Self::Packets if bytes > 4096 => serialization(4096, RATE) + one_link,
-                Self::Packets => 2 * one_link,
-            }
+        let again = match self {
+            // The message is cut through.
+            Self::LogGp => 0,
+            // Its first packet is stored before it is forwarded, and the others follow without a gap.
+            Self::Whole | Self::Packets => serialization(bytes.min(self.payload()), RATE),
+        };
+        2 * LATENCY + again + self.span(bytes)
     }
 
     fn topology(self, topology: Topology) -> Topology {
-        let payload = match self {
-            Self::Whole(_) => 1 << 40,
-            Self::Packets => 4096,
-        };
-        topology.with_packet_format(packet_format(payload, 0))
+        topology.with_packet_format(packet_format(self.payload(), 0))
     }
 
     fn run(self, topology: &Topology, schedule: &Schedule, size: u64) -> SimulationResult {
@@ -374,18 +370,17 @@ fn pairwise_exchanges_take_their_steps_through_a_switch() {
         }
         latest(&times)
     });
-    let way = Way::Whole(Model::LogGp);
+    let way = Way::LogGp;
     let topology = switch(144);
     let time = way.time(&topology, Collective::AllToAll, "pairwise", 144 << 20);
     assert_eq!(time, 143 * (2 * LATENCY + serialization(1 << 20, RATE)));
 }
 
-/// The time of 64 KiB blocks over eight ranks, with one cost at the endpoints, whole messages.
-fn with_endpoint(endpoint: Endpoint, topology: Topology, collective: Collective, name: &str) -> [u64; 2] {
-    [Model::LogGp, Model::Packet].map(|model| {
-        let way = Way::Whole(model);
+/// The times, by `loggp` and by packets, of 64 KiB blocks over eight ranks with one cost at the endpoints.
+fn with_endpoint(endpoint: Endpoint, topology: &Topology, collective: Collective, name: &str) -> [u64; 2] {
+    [Way::LogGp, Way::Whole].map(|way| {
         let topology = way.topology(topology.clone()).with_endpoint(endpoint);
-        way.time(&topology, collective, name, 8 << 16)
+        way.time(&topology, collective, name, 8 * BLOCK)
     })
 }
 
@@ -397,7 +392,7 @@ const SLOW: u64 = 1_234_567_891;
 fn a_launch_delays_every_message() {
     let endpoint = Endpoint::free().with_launch(COST);
     let hop = COST.picoseconds() + LATENCY + serialization(BLOCK, RATE);
-    let time = |topology, collective, name| with_endpoint(endpoint, topology, collective, name);
+    let time = |topology: Topology, collective, name| with_endpoint(endpoint, &topology, collective, name);
     assert_eq!(time(ring(8), Collective::AllReduce, "ring"), [14 * hop; 2]);
     // Launches of messages that are posted at once run side by side.
     assert_eq!(time(mesh(8), Collective::AllGather, "direct"), [hop; 2]);
@@ -407,7 +402,7 @@ fn a_launch_delays_every_message() {
 fn a_completion_delays_every_message() {
     let hop = LATENCY + serialization(BLOCK, RATE) + COST.picoseconds();
     let endpoint = Endpoint::free().with_completion(COST);
-    let time = |topology, collective, name| with_endpoint(endpoint, topology, collective, name);
+    let time = |topology: Topology, collective, name| with_endpoint(endpoint, &topology, collective, name);
     assert_eq!(time(ring(8), Collective::AllReduce, "ring"), [14 * hop; 2]);
     assert_eq!(time(mesh(8), Collective::AllGather, "direct"), [hop; 2]);
 }
@@ -416,7 +411,7 @@ fn a_completion_delays_every_message() {
 fn a_reduction_rate_delays_every_message_that_is_reduced() {
     let (hop, reduction) = (LATENCY + serialization(BLOCK, RATE), serialization(BLOCK, SLOW));
     let endpoint = Endpoint::free().with_reduction(Bandwidth::new(SLOW).expect("above zero"));
-    let time = |topology, collective, name| with_endpoint(endpoint, topology, collective, name);
+    let time = |topology: Topology, collective, name| with_endpoint(endpoint, &topology, collective, name);
     assert_eq!(
         time(ring(8), Collective::AllReduce, "ring"),
         [7 * (2 * hop + reduction); 2]
@@ -432,7 +427,7 @@ fn a_reduction_rate_delays_every_message_that_is_reduced() {
 #[test]
 fn a_copy_rate_delays_what_is_copied_within_a_chip() {
     let endpoint = Endpoint::free().with_copy(Bandwidth::new(SLOW).expect("above zero"));
-    let time = |topology, collective, name| with_endpoint(endpoint, topology, collective, name);
+    let time = |topology: Topology, collective, name| with_endpoint(endpoint, &topology, collective, name);
     // A one-shot all-reduce copies its whole input first, a direct all-to-all the block that it keeps.
     let one_shot = serialization(8 * BLOCK, SLOW) + LATENCY + serialization(8 * BLOCK, RATE);
     assert_eq!(time(mesh(8), Collective::AllReduce, "one_shot"), [one_shot; 2]);
@@ -474,9 +469,8 @@ fn an_incast_takes_its_bytes_over_the_rate_of_the_last_link() {
                 // The last link is free until the first packets come, which have been stored; from then on it never
                 // idles, since every sender has as much of its message at the switch as the last link has taken of it.
                 let start = match way {
-                    Way::Whole(Model::LogGp | Model::Flow) => LATENCY,
-                    Way::Whole(Model::Packet) => LATENCY + serialization(size, RATE),
-                    Way::Packets => LATENCY + serialization(size.min(4096), RATE),
+                    Way::LogGp => LATENCY,
+                    Way::Whole | Way::Packets => LATENCY + serialization(size.min(way.payload()), RATE),
                 };
                 let end = start + senders * way.span(size) + LATENCY;
                 assert_eq!(

@@ -13,7 +13,7 @@ use proptest::sample::Index;
 use trncomm_core::bounds::{Contention, tightest};
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{
-    Advance, Control, Due, Flow, FlowOptions, Heap, LogGp, MessageId, Model, Network, Packet, Untracked, run, simulate,
+    Advance, Control, Due, Heap, LogGp, MessageId, Model, Network, Packet, Switched, Untracked, run, simulate,
 };
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::{Code, Layout, Schedule};
@@ -21,21 +21,10 @@ use trncomm_core::topology::Topology;
 use trncomm_core::units::{Bytes, Time};
 
 fn report(topology: &Topology, schedule: &Schedule, size: u64, element: u64, model: Model) -> Report {
-    let result = match model {
-        Model::LogGp => run_on(topology, schedule, size, element, LogGp::new(topology)),
-        Model::Flow => run_on(
-            topology,
-            schedule,
-            size,
-            element,
-            Flow::new(topology, FlowOptions::default()),
-        ),
-        Model::Packet => {
-            let network = Packet::new(topology).expect("rates that fit");
-            run_on(topology, schedule, size, element, network)
-        }
-    };
-    result.expect("a run that ends")
+    let outcome = simulate(topology, schedule, Bytes::new(size), element, model, &mut |_| {
+        Control::Continue
+    });
+    outcome.expect("a run that ends").into()
 }
 
 /// Every algorithm, over links that none of its messages share: each pair of ranks has a link of its own.
@@ -97,6 +86,16 @@ proptest! {
     }
 
     #[test]
+    fn the_full_packet_model_without_limits_is_the_plain_one(job in traffic_job()) {
+        let Job { topology, schedule, size, element } = &job;
+        let full = Switched::new(topology).expect("rates that fit");
+        let plain = Packet::new(topology).expect("rates that fit");
+        let full = run_on(topology, schedule, *size, *element, full);
+        let plain = run_on(topology, schedule, *size, *element, plain);
+        prop_assert_eq!(full.ok(), plain.ok());
+    }
+
+    #[test]
     fn what_is_sent_is_carried_over_every_link_of_its_route(
         (topology, traffic) in settings(topology()).prop_flat_map(|topology| {
             let ranks = topology.ranks();
@@ -114,13 +113,13 @@ proptest! {
                 let bytes = layout.bytes(first, count).get();
                 sent[from as usize] += bytes;
                 messages += 1;
-                let headers = match model {
-                    Model::LogGp | Model::Flow => 0,
-                    Model::Packet => bytes.div_ceil(payload).max(1) * header,
-                };
+                let has_packets = model == Model::Packet;
+                let headers = u64::from(has_packets) * bytes.div_ceil(payload).max(1) * header;
                 let mut path = Vec::new();
                 topology.route(RankId::from(from), RankId::from(to), &mut path).expect("ranks");
-                path.iter().for_each(|link| links[link.index()] += bytes + headers);
+                for link in path {
+                    links[link.index()] += bytes + headers;
+                }
             }
             let report = report(&topology, &traffic.schedule(), size, 1, model);
             prop_assert_eq!(report.messages, messages);

@@ -188,7 +188,9 @@ impl Network for PlainPorts<'_> {
             }
             // What has just been finished may end at this very instant, and does so before anything starts.
             if self.heap.peek().is_some_and(|&Reverse((time, _, _))| time == now) {
-                entered.iter().for_each(|&id| self.plan(now, Happening::Entered(id)));
+                for id in entered {
+                    self.plan(now, Happening::Entered(id));
+                }
                 continue;
             }
             for id in entered {

@@ -2,18 +2,14 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
 use common::networks::{link, packet_format, topology};
-use common::traffic::traffic;
+use common::traffic::{fitting, traffic};
 use common::{build, cases};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use trncomm_core::algorithm;
 use trncomm_core::collective::{Collective, Goal};
 use trncomm_core::engine::{Control, Model, Outcome, Untracked, simulate};
 use trncomm_core::error::{ScheduleError, SimulationError};
-use trncomm_core::ids::RankId;
 use trncomm_core::proof::verify;
 use trncomm_core::result::SimulationResult;
 use trncomm_core::schedule::{Buffer, Chunks, Expr, Instruction, Move, Op, Place, Program, Schedule, Shape};
@@ -114,7 +110,7 @@ proptest! {
         let schedule = match choice {
             None => traffic.schedule(),
             Some(choice) => {
-                let names: Vec<&str> = algorithm::algorithms(Collective::AllReduce).map(|algorithm| algorithm.name).collect();
+                let names: Vec<&str> = fitting(Collective::AllReduce).collect();
                 build(&topology, Collective::AllReduce, names[choice.index(names.len())], 0)
             }
         };
@@ -324,9 +320,8 @@ fn a_header_larger_than_times_hold_is_refused() {
 fn one_rank_ends_at_once_whatever_the_collective() {
     let alone = Topology::switch(1, 1, link(1, 1)).expect("a switch");
     for collective in Collective::ALL {
-        for algorithm in algorithm::algorithms(collective) {
-            let schedule = algorithm::build(&alone, collective, algorithm.name, RankId::new(0), BTreeMap::new());
-            let schedule = schedule.expect("any number of ranks");
+        for name in fitting(collective) {
+            let schedule = build(&alone, collective, name, 0);
             for model in Model::ALL {
                 let outcome = run(&alone, &schedule, 1 << 40, model).expect("nothing to do");
                 assert_eq!((outcome.finish, outcome.messages), (vec![Time::ZERO], 0));
@@ -339,16 +334,12 @@ fn one_rank_ends_at_once_whatever_the_collective() {
 fn no_bytes_take_the_latency_of_their_messages() {
     let topology = Topology::switch(5, 1, link(1, 1000)).expect("a switch");
     for collective in Collective::ALL {
-        for algorithm in algorithm::algorithms(collective) {
-            let schedule = build(&topology, collective, algorithm.name, 0);
+        for name in fitting(collective) {
+            let schedule = build(&topology, collective, name, 0);
             for model in Model::ALL {
                 let outcome = run(&topology, &schedule, 0, model).expect("a result");
                 let time = outcome.finish.iter().max().expect("ranks").picoseconds();
-                assert!(
-                    time > 0 && time.is_multiple_of(2000),
-                    "{collective} {}: {time}",
-                    algorithm.name
-                );
+                assert!(time > 0 && time.is_multiple_of(2000), "{collective} {name}: {time}");
                 assert_eq!(outcome.traffic.link_bytes, vec![0; topology.links()]);
             }
         }
@@ -424,6 +415,40 @@ fn a_loop_of_what_takes_no_time_can_be_interrupted() {
             "{stopped:?}"
         );
     }
+}
+
+#[test]
+fn a_run_of_few_instants_can_be_interrupted() {
+    // 14 steps of 8 messages at once, each of 2^15 packets that pass a switch: 2^18 events between two instants.
+    let topology = Topology::switch(8, 1, link(1_000_000_000, 0)).expect("a switch");
+    let schedule = build(&topology, Collective::AllReduce, "ring", 0);
+    let mut asked = 0;
+    let size = Bytes::new(8 * 4096 * (1 << 15));
+    simulate(&topology, &schedule, size, 1, Model::Packet, &mut |_| {
+        asked += 1;
+        Control::Continue
+    })
+    .expect("a run");
+    assert!(asked > 0);
+}
+
+#[test]
+fn a_start_of_many_messages_can_be_interrupted() {
+    // 600 ranks post 599 messages each before anything is due.
+    let topology = Topology::switch(600, 1, link(1_000_000_000, 0)).expect("a switch");
+    let schedule = build(&topology, Collective::AllToAll, "direct", 0);
+    let stopped = simulate(
+        &topology,
+        &schedule,
+        Bytes::new(600),
+        1,
+        Model::LogGp,
+        &mut |progress| {
+            assert_eq!(progress.time, Time::ZERO);
+            Control::Stop
+        },
+    );
+    assert!(matches!(stopped, Err(SimulationError::Interrupted { .. })));
 }
 
 #[test]

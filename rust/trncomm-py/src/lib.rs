@@ -7,8 +7,13 @@ mod column;
 mod convert;
 mod detached;
 mod errors;
+mod fault;
+mod latency;
+mod nodes;
 mod result;
 mod schedule;
+mod settings;
+mod text;
 mod topology;
 
 use pyo3::prelude::*;
@@ -78,9 +83,15 @@ fn parse_duration(text: &Bound<'_, PyAny>) -> PyResult<u64> {
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::fault::{Fault, late, link_down, link_errors, link_slow, node_down, slow};
+    #[pymodule_export]
+    use super::latency::Latency;
+    #[pymodule_export]
     use super::result::{RunResult, run};
     #[pymodule_export]
     use super::schedule::{AlgorithmInfo, Proof, Schedule, algorithms, build, verify};
+    #[pymodule_export]
+    use super::settings::{Endpoint, Fabric, PacketFormat};
     #[pymodule_export]
     use super::topology::Topology;
     #[pymodule_export]

@@ -1,21 +1,29 @@
 //! Runs of a schedule, and what they came to.
 
+mod description;
+
 use std::sync::Arc;
 
-use numpy::PyArray1;
+use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use trncomm_core::bounds::Bound as TimeBound;
 use trncomm_core::engine::Model;
-use trncomm_core::result::{Busiest, SimulationResult};
-use trncomm_core::topology;
+use trncomm_core::result::SimulationResult;
 use trncomm_core::units::{Bytes, Time};
+
+use description::describe;
 
 use crate::column::column;
 use crate::convert::ARGUMENT;
 use crate::detached::detached;
 use crate::errors::of_simulation;
+use crate::latency::Latency;
 use crate::schedule::Schedule;
+use crate::text::{brief, rate};
 use crate::topology::Topology;
+
+/// A read-only array, where the model counts such a thing.
+type Column<T> = Option<Py<PyArray1<T>>>;
 
 /// What a simulated collective took.
 ///
@@ -85,6 +93,34 @@ pub struct RunResult {
     /// How long each directed link was sending, in picoseconds.
     #[pyo3(get)]
     link_busy_ps: Py<PyArray1<u64>>,
+    /// Picoseconds that packets waited at a node for each directed link, summed over packets, to the nearest double.
+    ///
+    /// This column and the five after it are None where nothing was counted: in other models than "packet", and in that
+    /// one where queues without limits serve first come first served by fixed routes, for which it takes a faster path.
+    /// To have them counted all the same, set a buffer that never fills.
+    #[pyo3(get)]
+    link_wait_ps: Column<f64>,
+    /// Picoseconds that the packet that waited longest waited at a node for each directed link; None as above.
+    #[pyo3(get)]
+    link_longest_wait_ps: Column<u64>,
+    /// Picoseconds that each directed link stood still for lack of room behind it; None as above.
+    #[pyo3(get)]
+    link_held_ps: Column<u64>,
+    /// The most bytes of packets in transit that ever waited for each directed link; None as above.
+    #[pyo3(get)]
+    queue_peak_bytes: Column<u64>,
+    /// The bytes of packets in transit that waited for each directed link, on average over `time_ps`; None as above.
+    #[pyo3(get)]
+    queue_mean_bytes: Column<f64>,
+    /// The most bytes that ever waited in the buffer at each directed link's end; None as above.
+    #[pyo3(get)]
+    buffer_peak_bytes: Column<u64>,
+    /// Packets that started on their last link after one that was sent later; 0 where nothing was counted.
+    #[pyo3(get)]
+    reordered_packets: u64,
+    /// How long messages took; None where none was sent.
+    #[pyo3(get)]
+    latency: Option<Py<Latency>>,
     /// Events that the network model handled.
     #[pyo3(get)]
     events: u64,
@@ -160,11 +196,16 @@ pub fn run(
         let bound = result.bound(&network)?;
         Ok((result, bound))
     })?;
-    Ok(convert(py, topology, result, bound))
+    convert(py, topology, result, bound)
 }
 
 /// Copies the figures and hands the columns' memory over to arrays.
-fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult, bound: Option<TimeBound>) -> RunResult {
+fn convert(
+    py: Python<'_>,
+    topology: &Topology,
+    result: SimulationResult,
+    bound: Option<TimeBound>,
+) -> PyResult<RunResult> {
     let description = describe(topology, &result, bound.as_ref());
     let (collective, model) = (result.goal().collective.name(), result.model().name());
     let (algorithm, ranks) = (result.algorithm().to_owned(), result.ranks());
@@ -173,7 +214,9 @@ fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult, bound:
     let wire_efficiency = result.wire_efficiency();
     let busiest_link = result.busiest().map(|busiest| busiest.link.get());
     let outcome = result.into_outcome();
-    RunResult {
+    let traffic = outcome.traffic;
+    let latency = Latency::new(outcome.latencies).map(|latency| Py::new(py, latency));
+    Ok(RunResult {
         collective,
         algorithm,
         model,
@@ -188,108 +231,45 @@ fn convert(py: Python<'_>, topology: &Topology, result: SimulationResult, bound:
         bound_ps: bound.as_ref().map(|bound| bound.time.picoseconds()),
         bound_name: bound.as_ref().map(|bound| bound.kind.name()),
         bound_explanation: bound.map(|bound| bound.explanation),
-        events: outcome.traffic.events,
+        events: traffic.events,
         messages: outcome.messages,
-        packet_hops: outcome.traffic.packet_hops,
+        packet_hops: traffic.packet_hops,
         // A time is 64 bits of picoseconds, so the map works in place.
         finish_ps: column(py, outcome.finish.into_iter().map(Time::picoseconds).collect()),
         sent_bytes: column(py, outcome.sent),
-        link_bytes: column(py, outcome.traffic.link_bytes),
-        link_busy_ps: column(py, outcome.traffic.link_busy),
+        link_bytes: column(py, traffic.link_bytes),
+        link_busy_ps: column(py, traffic.link_busy),
+        link_wait_ps: counted(py, traffic.link_wait.into_iter().map(nearest).collect()),
+        link_longest_wait_ps: counted(py, traffic.link_longest_wait),
+        link_held_ps: counted(py, traffic.link_held),
+        queue_peak_bytes: counted(py, traffic.queue_peak),
+        queue_mean_bytes: counted(
+            py,
+            traffic.queue_area.into_iter().map(|area| mean(area, time_ps)).collect(),
+        ),
+        buffer_peak_bytes: counted(py, traffic.buffer_peak),
+        reordered_packets: traffic.reordered,
+        latency: latency.transpose()?,
         description,
-    }
+    })
 }
 
-/// A screen of text.
-fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&TimeBound>) -> String {
-    let collective = result.goal().collective;
-    let (size, algorithm, name) = (result.size(), result.algorithm(), &topology.name);
-    let (ranks, model) = (result.ranks(), result.model());
-    let (numerator, denominator) = collective.bus_factor(ranks);
-    let first = result.finish().iter().min().copied().unwrap_or_default();
-    let busiest = result.busiest().map_or("none".to_owned(), |busiest| {
-        describe_link(&topology.core, busiest, result)
-    });
-    let (messages, hops, events) = (result.messages(), result.packet_hops(), result.events());
-    [
-        format!("{collective} of {size} by {algorithm} on {name}: {ranks} ranks, model {model}"),
-        format!(
-            "  time      {} (first rank done after {})",
-            brief(result.time()),
-            brief(first)
-        ),
-        format!(
-            "  algbw     {:.3} GB/s (size / time)",
-            result.algorithm_bandwidth() / 1e9
-        ),
-        format!(
-            "  busbw     {} (algbw × {numerator}/{denominator})",
-            rate(result.bus_bandwidth())
-        ),
-        format!(
-            "  bound     {}",
-            bound.map_or("none known".to_owned(), |bound| describe_bound(bound, result))
-        ),
-        format!("  busiest   {busiest}"),
-        format!("  counters  {messages} messages, {hops} packet-hops, {events} events"),
-    ]
-    .join("\n")
+/// A column, or none where the model doesn't count.
+fn counted<T: Element>(py: Python<'_>, values: Vec<T>) -> Column<T> {
+    (!values.is_empty()).then(|| column(py, values))
 }
 
-/// What no schedule can beat, and how far above it the result is.
-fn describe_bound(bound: &TimeBound, result: &SimulationResult) -> String {
-    let distance = if bound.time == Time::ZERO {
-        String::new()
+/// A sum as a double.
+#[allow(clippy::cast_precision_loss)] // for people; the engine adds whole numbers
+fn nearest(sum: u128) -> f64 {
+    sum as f64
+}
+
+/// What an area comes to over a time; 0 where that is 0.
+fn mean(area: u128, time_ps: u64) -> f64 {
+    if time_ps == 0 {
+        0.0
     } else {
-        format!(
-            "; the time is {:.2} times that",
-            result.time().seconds() / bound.time.seconds()
-        )
-    };
-    format!(
-        "{} ({}: {}){distance}",
-        brief(bound.time),
-        bound.kind.name(),
-        bound.explanation
-    )
-}
-
-/// Which link was busiest, and how busy.
-fn describe_link(topology: &topology::Topology, busiest: Busiest, result: &SimulationResult) -> String {
-    let link = busiest.link;
-    let node = |id| {
-        let kind = if topology.is_chip(id) { "chip" } else { "switch" };
-        format!("{kind} {id}")
-    };
-    format!(
-        "link {link} ({}, {} to {}), sending {:.1} % of the time",
-        topology.tiers()[usize::from(topology.tier(link))],
-        node(topology.source(link)),
-        node(topology.destination(link)),
-        100.0 * result.wire_efficiency()
-    )
-}
-
-/// A time for people, to three decimals of its unit.
-#[allow(clippy::cast_precision_loss)]
-fn brief(time: Time) -> String {
-    let picoseconds = time.picoseconds() as f64;
-    match time.picoseconds() {
-        0 => "0 s".to_owned(),
-        1..1_000_000 => format!("{:.3} ns", picoseconds / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.3} µs", picoseconds / 1e6),
-        1_000_000_000..1_000_000_000_000 => format!("{:.3} ms", picoseconds / 1e9),
-        _ => format!("{:.3} s", picoseconds / 1e12),
+        nearest(area) / nearest(time_ps.into())
     }
-}
-
-/// A rate for people, in decimal units.
-fn rate(bytes_per_second: f64) -> String {
-    let (scale, unit) = match bytes_per_second {
-        rate if rate < 1e6 => (1e3, "kB/s"),
-        rate if rate < 1e9 => (1e6, "MB/s"),
-        rate if rate < 1e12 => (1e9, "GB/s"),
-        _ => (1e12, "TB/s"),
-    };
-    format!("{:.3} {unit}", bytes_per_second / scale)
 }

@@ -1,5 +1,6 @@
 //! Topologies: a constructor for each shape, and their columns.
 
+use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use numpy::PyArray1;
@@ -7,12 +8,15 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyString, PyTuple};
 use trncomm_core::ids::{LinkId, NodeId};
-use trncomm_core::topology::{self, Endpoint, LinkInput, LinkSpec, PacketFormat};
+use trncomm_core::topology::{self, LinkInput, LinkSpec, Touches};
 use trncomm_core::units::{Bandwidth, Time};
 
 use crate::column::column;
 use crate::convert::TOPOLOGY;
 use crate::errors::of_topology;
+use crate::fault::{self, Fault};
+use crate::nodes::{self, NodeRef};
+use crate::settings::{self, Endpoint, Fabric, PacketFormat, Setting};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 type Column<T> = PyOnceLock<Py<PyArray1<T>>>;
@@ -55,6 +59,12 @@ impl Topology {
             latencies: PyOnceLock::new(),
             tiers: PyOnceLock::new(),
         }
+    }
+
+    /// One that differs in a setting.
+    fn changed(&self, change: impl FnOnce(topology::Topology) -> topology::Topology) -> Self {
+        let core = change(topology::Topology::clone(&self.core));
+        Self::named(Arc::new(core), self.name.clone())
     }
 }
 
@@ -287,53 +297,193 @@ impl Topology {
 
     /// The same network with other costs at the chips that send and receive.
     ///
+    /// What is not given stays as it is; None takes a cost or a limit away. All hold in every network model but memory
+    /// and window, which only the packet model knows: others refuse the one and look past the other.
+    ///
     /// Args:
     ///     launch: What a message costs its sender before its first byte.
     ///     completion: What it costs its receiver after its last byte.
-    ///     reduction_bandwidth: The rate at which received bytes are reduced; no time if not given.
-    ///     copy_bandwidth: The rate at which a chip copies within its memory; no time if not given.
+    ///     reduction_bandwidth: The rate at which received bytes are reduced.
+    ///     copy_bandwidth: The rate at which a chip copies within its memory.
+    ///     queues: The most messages of a rank that are under way at once, as by its DMA queues.
+    ///     memory_bandwidth: The rate of a chip's memory (HBM), reads and writes together; every message passes it at
+    ///         both ends.
+    ///     touches: How often a byte touches memory, (read to send, write on receipt, more where it is reduced);
+    ///         (1, 1, 1) unless set.
+    ///     window: The most bytes of a message that are sent and not yet delivered.
+    ///     jitter: The longest that chance adds to a launch, drawn anew for every message.
+    ///     seed: What the draws of jitter begin with; 0 unless set.
     ///
     /// Raises:
-    ///     TopologyError: A value that is out of range or can't be read.
-    #[pyo3(signature = (*, launch=None, completion=None, reduction_bandwidth=None, copy_bandwidth=None))]
-    #[pyo3(text_signature = "($self, *, launch=0, completion=0, reduction_bandwidth=None, copy_bandwidth=None)")]
+    ///     TopologyError: A value that is out of range or can't be read; touches without a memory.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> ring = tc.Topology.ring(4, bandwidth="64GB/s", latency="500ns")
+    ///     >>> charged = ring.with_endpoint(launch="1.3us", memory_bandwidth="4.9TB/s")
+    ///     >>> charged.with_endpoint(memory_bandwidth=None).endpoint
+    ///     <Endpoint: launch 1.3 µs, completion 0 ps>
+    #[pyo3(signature = (
+        *, launch=Setting::Kept, completion=Setting::Kept, reduction_bandwidth=Setting::Kept,
+        copy_bandwidth=Setting::Kept, queues=Setting::Kept, memory_bandwidth=Setting::Kept, touches=Setting::Kept,
+        window=Setting::Kept, jitter=Setting::Kept, seed=Setting::Kept
+    ))]
+    #[allow(clippy::too_many_arguments)] // one for each property, by keyword
     fn with_endpoint(
         &self,
-        launch: Option<Any>,
-        completion: Option<Any>,
-        reduction_bandwidth: Option<Any>,
-        copy_bandwidth: Option<Any>,
+        launch: Setting<'_>,
+        completion: Setting<'_>,
+        reduction_bandwidth: Setting<'_>,
+        copy_bandwidth: Setting<'_>,
+        queues: Setting<'_>,
+        memory_bandwidth: Setting<'_>,
+        touches: Setting<'_>,
+        window: Setting<'_>,
+        jitter: Setting<'_>,
+        seed: Setting<'_>,
     ) -> PyResult<Self> {
-        let mut endpoint = Endpoint::free();
-        if let Some(launch) = launch {
-            endpoint = endpoint.with_launch(TOPOLOGY.time("launch", launch)?);
+        let was = self.core.endpoint();
+        let time = |name| move |value: Any| TOPOLOGY.time(name, value);
+        let rate = |name| move |value: Any| TOPOLOGY.bandwidth(name, value);
+        let names_touches = matches!(touches, Setting::Given(_));
+
+        let launch = launch.over(was.launch(), Time::ZERO, time("launch"))?;
+        let completion = completion.over(was.completion(), Time::ZERO, time("completion"))?;
+        let jitter = jitter.over(was.most_jitter(), Time::ZERO, time("jitter"))?;
+        let seed = seed.over(was.seed(), 0, |value| TOPOLOGY.number("seed", value))?;
+        let mut endpoint = topology::Endpoint::free()
+            .with_launch(launch)
+            .with_completion(completion)
+            .with_jitter(jitter, seed);
+        if let Some(rate) = reduction_bandwidth.over_option(was.reduction(), rate("reduction_bandwidth"))? {
+            endpoint = endpoint.with_reduction(rate);
         }
-        if let Some(completion) = completion {
-            endpoint = endpoint.with_completion(TOPOLOGY.time("completion", completion)?);
+        if let Some(rate) = copy_bandwidth.over_option(was.copy(), rate("copy_bandwidth"))? {
+            endpoint = endpoint.with_copy(rate);
         }
-        if let Some(rate) = reduction_bandwidth {
-            endpoint = endpoint.with_reduction(TOPOLOGY.bandwidth("reduction_bandwidth", rate)?);
+        if let Some(queues) = queues.over_option(was.queues(), settings::queues)? {
+            endpoint = endpoint.with_queues(queues);
         }
-        if let Some(rate) = copy_bandwidth {
-            endpoint = endpoint.with_copy(TOPOLOGY.bandwidth("copy_bandwidth", rate)?);
+        let touches = touches.over(was.touches(), Touches::ONE_EACH, settings::touches)?;
+        match memory_bandwidth.over_option(was.memory(), rate("memory_bandwidth"))? {
+            Some(rate) => endpoint = endpoint.with_memory(rate, touches),
+            None if names_touches => {
+                return Err(TOPOLOGY.raise("touches", "expected a memory_bandwidth with it, got none"));
+            }
+            None => {}
         }
-        let core = topology::Topology::clone(&self.core).with_endpoint(endpoint);
-        Ok(Self::named(Arc::new(core), self.name.clone()))
+        if let Some(window) = window.over_option(was.window(), |value| TOPOLOGY.size("window", value))? {
+            endpoint = endpoint.with_window(window);
+        }
+        Ok(self.changed(|core| core.with_endpoint(endpoint)))
     }
 
     /// The same network with another format of packets.
     ///
+    /// What is not given stays as it is; None sets it back to what it is unless set.
+    ///
     /// Args:
-    ///     payload: The most bytes of a message in one packet.
-    ///     header: The bytes that each packet adds on the wire.
+    ///     payload: The most bytes of a message in one packet; 4096 unless set.
+    ///     header: The bytes that each packet adds on the wire; 0 unless set.
     ///
     /// Raises:
     ///     TopologyError: A value that is out of range or can't be read.
-    #[pyo3(signature = (*, payload, header))]
-    fn with_packets(&self, payload: Any, header: Any) -> PyResult<Self> {
-        let format = PacketFormat::new(TOPOLOGY.size("payload", payload)?, TOPOLOGY.size("header", header)?)
-            .map_err(|error| of_topology(&error))?;
-        let core = topology::Topology::clone(&self.core).with_packet_format(format);
+    #[pyo3(signature = (*, payload=Setting::Kept, header=Setting::Kept))]
+    fn with_packets(&self, payload: Setting<'_>, header: Setting<'_>) -> PyResult<Self> {
+        let (was, unset) = (self.core.packet_format(), topology::PacketFormat::default());
+        let format = topology::PacketFormat::new(
+            payload.over(was.payload(), unset.payload(), |value| TOPOLOGY.size("payload", value))?,
+            header.over(was.header(), unset.header(), |value| TOPOLOGY.size("header", value))?,
+        )
+        .map_err(|error| of_topology(&error))?;
+        Ok(self.changed(|core| core.with_packet_format(format)))
+    }
+
+    /// The same network whose nodes hold, order and steer packets in another way; for the packet model alone.
+    ///
+    /// What is not given stays as it is; None sets it back to what it is unless set.
+    ///
+    /// Args:
+    ///     buffer: The bytes that fit the end of every link, for each virtual channel: a packet leaves only if there is
+    ///         room for all of it. Unlimited unless set.
+    ///     virtual_channels: How many each link has, 1 unless set; packets of different ones don't wait for one
+    ///         another's buffers. A ring or torus needs 2 to be free of deadlock.
+    ///     arbitration: Which of the packets that wait for a link goes first: the one that came first ("first-come",
+    ///         unless set), or that of the next input in turn ("round-robin").
+    ///     queueing: What a packet waits behind: those for the same output ("virtual-output", unless set), or all
+    ///         that came by the same input ("input").
+    ///     forwarding: When a node begins to send a packet on: when all of it has come in ("store-and-forward", unless
+    ///         set), or when its header has ("cut-through").
+    ///     policy: Which of several links that are as good a packet takes: that of the fixed route ("fixed", unless
+    ///         set), the one that a hash of its message picks ("flow-hash"), each in turn ("spray"), or the one with
+    ///         the shortest queue ("adaptive").
+    ///     seed: What the hash of "flow-hash" begins with, 0 unless set; other policies have none.
+    ///
+    /// Raises:
+    ///     TopologyError: A value that is out of range or can't be read.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> star = tc.Topology.switch(8, bandwidth="64GB/s", latency="500ns")
+    ///     >>> star.with_fabric(buffer="64KiB", arbitration="round-robin").fabric
+    ///     <Fabric: buffer 64 KiB, 1 virtual channel, round-robin, virtual-output, store-and-forward, fixed>
+    #[pyo3(signature = (
+        *, buffer=Setting::Kept, virtual_channels=Setting::Kept, arbitration=Setting::Kept, queueing=Setting::Kept,
+        forwarding=Setting::Kept, policy=Setting::Kept, seed=Setting::Kept
+    ))]
+    #[allow(clippy::too_many_arguments)] // one for each property, by keyword
+    fn with_fabric(
+        &self,
+        buffer: Setting<'_>,
+        virtual_channels: Setting<'_>,
+        arbitration: Setting<'_>,
+        queueing: Setting<'_>,
+        forwarding: Setting<'_>,
+        policy: Setting<'_>,
+        seed: Setting<'_>,
+    ) -> PyResult<Self> {
+        let (was, unset) = (*self.core.fabric(), topology::Fabric::default());
+        let channels = NonZeroU8::new(was.virtual_channels()).expect("a fabric has at least 1");
+        let seed = seed.over(settings::seed_of(was.policy()), 0, |value| {
+            TOPOLOGY.number("seed", value)
+        })?;
+        let mut fabric = unset
+            .with_virtual_channels(virtual_channels.over(channels, NonZeroU8::MIN, settings::virtual_channels)?)
+            .with_arbitration(arbitration.over(was.arbitration(), unset.arbitration(), settings::arbitration)?)
+            .with_queueing(queueing.over(was.queueing(), unset.queueing(), settings::queueing)?)
+            .with_forwarding(forwarding.over(was.forwarding(), unset.forwarding(), settings::forwarding)?)
+            .with_policy(settings::seeded(
+                policy.over(was.policy(), unset.policy(), settings::policy)?,
+                seed,
+            ));
+        if let Some(buffer) = buffer.over_option(was.buffer(), |value| TOPOLOGY.size("buffer", value))? {
+            fabric = fabric.with_buffer(buffer);
+        }
+        Ok(self.changed(|core| core.with_fabric(fabric)))
+    }
+
+    /// The same network with faults, besides those that it has.
+    ///
+    /// Nodes and links keep their numbers, so that results compare column by column.
+    ///
+    /// Args:
+    ///     faults: What is wrong, as made by `link_down`, `link_slow`, `link_errors`, `node_down`, `late` and `slow`.
+    ///
+    /// Raises:
+    ///     TopologyError: A link, node or rank that isn't there, a value out of range, a chip that is to be down, a second
+    ///         fault of one kind on one link or rank, or two ranks that no path joins any more.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> ring = tc.Topology.ring(4, bandwidth="64GB/s", latency="500ns")
+    ///     >>> ring.with_faults([tc.link_down((0, 1), both=True), tc.late(2, by="1us")]).faults
+    ///     (link_down(0), link_down(1), late(2, by='1 µs'))
+    fn with_faults(&self, faults: Any) -> PyResult<Self> {
+        let mut found = Vec::new();
+        for fault in faults.try_iter()? {
+            found.extend(fault?.cast::<Fault>()?.get().on(&self.core)?);
+        }
+        let core = self.core.with_faults(&found).map_err(|error| of_topology(&error))?;
         Ok(Self::named(Arc::new(core), self.name.clone()))
     }
 
@@ -363,6 +513,51 @@ impl Topology {
             )
             .map_err(|error| of_topology(&error))?;
         Ok(path.into_iter().map(LinkId::get).collect())
+    }
+
+    /// What people call a node: "chip 5" or "switch 144".
+    ///
+    /// Args:
+    ///     node: Its number, or that name itself.
+    ///
+    /// Raises:
+    ///     TopologyError: No such node.
+    fn node_name(&self, node: Any) -> PyResult<String> {
+        let node = NodeRef::read("node", node)?.of(&self.core)?;
+        Ok(nodes::node_name(&self.core, node))
+    }
+
+    /// What a message costs at the chips that send and receive it.
+    #[getter]
+    fn endpoint(&self) -> Endpoint {
+        Endpoint {
+            core: *self.core.endpoint(),
+        }
+    }
+
+    /// How a message is cut into packets.
+    #[getter]
+    fn packets(&self) -> PacketFormat {
+        PacketFormat {
+            core: self.core.packet_format(),
+        }
+    }
+
+    /// How nodes hold, order and steer packets.
+    #[getter]
+    fn fabric(&self) -> Fabric {
+        Fabric {
+            core: *self.core.fabric(),
+        }
+    }
+
+    /// What is wrong with it, in the order given; links that were named by their ends come by their numbers.
+    #[getter]
+    fn faults<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(
+            py,
+            self.core.faults().iter().copied().map(Fault::from).collect::<Vec<_>>(),
+        )
     }
 
     /// What tables and results call it.
@@ -473,12 +668,17 @@ impl Topology {
             rate(endpoint.reduction()),
             rate(endpoint.copy())
         ));
+        lines.extend(settings::limits(endpoint).into_iter().map(|limit| format!("  {limit}")));
         let packets = core.packet_format();
         lines.push(format!(
             "  packets of {} with a header of {}",
             packets.payload(),
             packets.header()
         ));
+        lines.push(format!("  {}", settings::describe(core.fabric())));
+        if !core.faults().is_empty() {
+            lines.push(format!("  faults: {}", fault::list(core)));
+        }
         lines.join("\n")
     }
 }

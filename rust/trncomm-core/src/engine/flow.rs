@@ -104,17 +104,18 @@ impl FlowOptions {
         let rates = topology.bandwidths().iter().chain(&self.cap);
         let slowest = rates.map(|rate| rate.bytes_per_second()).min().unwrap_or(u64::MAX);
         let Some(window) = self.window else { return slowest };
-        // A route passes no node twice.
-        let latency = topology
-            .latencies()
-            .iter()
-            .max()
-            .map_or(0, |latency| latency.picoseconds());
-        let round_trip = 2 * u128::from(latency) * topology.nodes() as u128;
+        let round_trip = 2 * u128::from(longest_latency(topology));
         let per_trip = u128::from(window.get()) * u128::from(PICOSECONDS_PER_SECOND);
         let by_window = per_trip.checked_div(round_trip).unwrap_or(u128::MAX);
         slowest.min(u64::try_from(by_window).unwrap_or(u64::MAX).max(1))
     }
+}
+
+/// What no route's latency passes, in picoseconds: a route passes no node twice.
+fn longest_latency(topology: &Topology) -> u64 {
+    let latencies = topology.latencies().iter().map(|latency| latency.picoseconds());
+    let longest = latencies.max().unwrap_or(0);
+    longest.saturating_mul(u64::try_from(topology.nodes()).unwrap_or(u64::MAX))
 }
 
 /// A message that enters later.
@@ -147,6 +148,8 @@ pub struct Flow<'t> {
     outstanding: u64,
     /// The lowest rate that a message alone may have, in bytes a second.
     slowest: u64,
+    /// No route has a longer latency, in picoseconds.
+    longest: u64,
     hops: u64,
     events: u64,
     path: Vec<LinkId>,
@@ -174,6 +177,7 @@ impl<'t> Flow<'t> {
             posted: 0,
             outstanding: 0,
             slowest: options.least_rate(topology),
+            longest: longest_latency(topology),
             hops: 0,
             events: 0,
             path: Vec::new(),
@@ -296,6 +300,25 @@ impl<'t> Flow<'t> {
     }
 }
 
+impl Flow<'_> {
+    /// An error where the latency between two ranks is out of the range of time.
+    fn check_latency(&mut self, source: RankId, destination: RankId) -> Result<(), SimulationError> {
+        if self.longest < HORIZON {
+            return Ok(());
+        }
+        self.topology.route(source, destination, &mut self.path)?;
+        let mut latencies = self.path.iter().map(|&link| self.topology.latency(link));
+        let latency = latencies.try_fold(Time::ZERO, Time::checked_add);
+        match latency {
+            Some(latency) if latency.picoseconds() < HORIZON => Ok(()),
+            _ => Err(SimulationError::TooLong {
+                what: "delays",
+                limit: "2^62 ps (53 days)",
+            }),
+        }
+    }
+}
+
 impl Network for Flow<'_> {
     fn post(
         &mut self,
@@ -310,6 +333,7 @@ impl Network for Flow<'_> {
                 self.topology.route(source, destination, &mut self.path)?;
             }
         }
+        self.check_latency(source, destination)?;
         self.outstanding = self.check_horizon(at, bytes)?;
         let start = Start {
             order: self.posted,

@@ -25,6 +25,10 @@ use crate::units::{Bytes, Time};
 const STREAM: u32 = 0;
 const COMPLETION: u32 = 1;
 const BEGIN: u32 = 2;
+/// After how much work the control is asked whether to go on, counted in steps of programs: a fraction of a second.
+const ASK_AFTER: u32 = 1 << 17;
+/// What an instant counts for, since a network may handle a million events before something is due.
+const WORK_OF_AN_INSTANT: u32 = ASK_AFTER / 8;
 /// More streams than these would not fit a token.
 const STREAMS: u32 = 1 << 30;
 
@@ -137,6 +141,8 @@ pub struct Machine<'c, N, M: Memory> {
     matched: Vec<(u32, MessageId)>,
     runnable: Vec<u32>,
     budget: Budget,
+    /// The work since the control was last asked.
+    unasked: u32,
     done: u64,
     /// Instructions in all.
     total: u64,
@@ -200,6 +206,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             latencies: Histogram::default(),
             mailbox: Mailbox::default(),
             budget: Budget::default(),
+            unasked: 0,
             done: 0,
             total: code.instructions(),
             delivered: 0,
@@ -207,10 +214,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     }
 
     fn run(&mut self, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
-        const CHECK_EVERY: u64 = 1 << 12;
         let mut due = Vec::new();
         let mut running = Vec::new();
-        let mut instants: u64 = 0;
         self.begin()?;
         loop {
             while !self.runnable.is_empty() {
@@ -222,24 +227,20 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 }
             }
             due.clear();
-            let paused = match self.network.advance(&mut due) {
+            match self.network.advance(&mut due) {
                 Advance::Due(time) => {
                     self.now = time;
                     for event in &due {
                         self.take(*event)?;
                     }
                     self.absorb_matched()?;
-                    instants += 1;
-                    instants.is_multiple_of(CHECK_EVERY)
+                    self.work(WORK_OF_AN_INSTANT, control)?;
                 }
                 Advance::Paused(time) => {
                     self.now = time;
-                    true
+                    self.work(ASK_AFTER, control)?;
                 }
                 Advance::Idle => break,
-            };
-            if paused {
-                self.ask(control)?;
             }
         }
         self.check_ended()
@@ -262,6 +263,16 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn begin_rank(&mut self, rank: u32) {
         self.runnable
             .extend(self.first[rank as usize]..self.first[rank as usize + 1]);
+    }
+
+    /// Counts work that has been done, and asks whether to go on when it has come to enough.
+    fn work(&mut self, amount: u32, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
+        self.unasked += amount;
+        if self.unasked < ASK_AFTER {
+            return Ok(());
+        }
+        self.unasked = 0;
+        self.ask(control)
     }
 
     /// Reports how far the run has come, and ends it if so told.
@@ -474,15 +485,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     /// Runs a stream until it waits, is busy, or ends.
     fn go_on(&mut self, stream: u32, control: &mut dyn FnMut(Progress) -> Control) -> Result<(), SimulationError> {
-        // A loop of what takes no time goes on for as long as it is, and no event comes between.
-        const CHECK_EVERY: u32 = 1 << 20;
-        let mut steps: u32 = 0;
         while self.streams[stream as usize].status == Status::Ready {
-            steps += 1;
-            if steps == CHECK_EVERY {
-                steps = 0;
-                self.ask(control)?;
-            }
+            self.work(1, control)?;
             let (code, mut site, index) = self.at(stream);
             let Some(step) = code.steps.get(index) else {
                 self.end(stream);

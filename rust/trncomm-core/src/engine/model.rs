@@ -77,6 +77,13 @@ pub fn simulate(
             value: format!("{} bytes", size.get()),
         });
     }
+    if topology.endpoint().memory().is_some() && model != Model::Packet {
+        return Err(SimulationError::Option {
+            option: "model",
+            expected: "packet where chips have a memory rate, as the others know none".to_owned(),
+            value: model.to_string(),
+        });
+    }
     let layout = Layout::new(size, element, schedule.chunks())?;
     let code = Code::new(schedule, layout)?;
     match model {

@@ -58,6 +58,9 @@ pub struct Traffic {
 /// A network model: carries messages and keeps the time.
 ///
 /// Time moves in [`Self::advance`] only. Whatever is posted at an instant is part of that instant.
+///
+/// INVARIANT: messages from one rank to another are delivered in the order in which they enter, also within an instant,
+/// unless [`Self::keeps_order`] says otherwise.
 pub trait Network {
     /// Hands over a message of `bytes` that enters the network at `at`, not before the present instant.
     fn post(

@@ -5,6 +5,7 @@
 
 use crate::error::TopologyError;
 use crate::ids::{LinkId, NodeId, RankId};
+use crate::random::split_mix;
 use crate::topology::{Policy, Topology, Touches};
 use crate::units::{Bandwidth, Bytes, Time};
 
@@ -120,12 +121,4 @@ impl<'t> Resources<'t> {
 
 fn index(value: usize) -> u32 {
     u32::try_from(value).expect("a route has fewer than 2^32 links")
-}
-
-/// A step of `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
-fn split_mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ (value >> 31)
 }

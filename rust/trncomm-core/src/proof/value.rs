@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::Promise;
 use crate::error::ScheduleError;
+use crate::random::split_mix;
 
 /// The content of a chunk.
 pub(super) trait Value: Clone + std::fmt::Debug {
@@ -90,10 +91,10 @@ impl Value for Contributions {
 pub(super) struct Weight(u64);
 
 impl Value for Weight {
-    /// The weight is a mix of the rank and the chunk (the finaliser of `SplitMix64`, Steele et al., OOPSLA 2014), so
+    /// The weight is a mix of the rank and the chunk (steps of `SplitMix64`), so
     /// that proofs are the same on every run.
     fn brought(rank: u32, chunk: u64) -> Self {
-        Self(mix(mix(u64::from(rank) ^ 0x9E37_79B9_7F4A_7C15).wrapping_add(chunk)))
+        Self(split_mix(split_mix(u64::from(rank)) ^ chunk))
     }
 
     fn add(&mut self, other: &Self) {
@@ -120,12 +121,6 @@ impl Value for Weight {
             }),
         }
     }
-}
-
-fn mix(value: u64) -> u64 {
-    let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    value ^ (value >> 31)
 }
 
 impl Promise {

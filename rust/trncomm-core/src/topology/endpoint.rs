@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::error::TopologyError;
+use crate::random::split_mix;
 use crate::units::{Bandwidth, Bytes, Time};
 
 /// How often each byte of a message touches the memory of a chip.
@@ -186,11 +187,15 @@ impl Endpoint {
         self.most_jitter
     }
 
+    /// What the draws of jitter begin with.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// What jitter adds to the launch of a rank's message of that number, counted from 0 by the rank.
     ///
     /// Uniform over 0 to [`Self::most_jitter`], and a pure function of seed, rank and number: it doesn't depend on when the
-    /// message is launched or on what other ranks do. Each argument is mixed in by a step of `SplitMix64` (Steele, Lea and
-    /// Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+    /// message is launched or on what other ranks do. Each argument is mixed in by a step of `SplitMix64`.
     pub const fn jitter(&self, rank: u32, number: u64) -> Time {
         if self.most_jitter.picoseconds() == 0 {
             return Time::ZERO;
@@ -202,14 +207,6 @@ impl Endpoint {
         let picoseconds = ((random as u128 * choices) >> 64) as u64;
         Time::from_picoseconds(picoseconds)
     }
-}
-
-/// One step of `SplitMix64` from `state`: the next number of the sequence.
-const fn split_mix(state: u64) -> u64 {
-    let mut mixed = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 /// How a message is cut into packets: at most `payload` bytes each, with `header` more on the wire.

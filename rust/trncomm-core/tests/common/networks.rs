@@ -53,7 +53,7 @@ fn named() -> impl Strategy<Value = Topology> {
         ]
     };
     let shape = prop_oneof![
-        (1..=12_usize).prop_map(|ranks| Shape::Ring(ranks)),
+        (1..=12_usize).prop_map(Shape::Ring),
         extents().prop_map(Shape::Mesh),
         extents().prop_map(Shape::Torus),
         (1..=8_usize).prop_map(Shape::FullyConnected),

@@ -114,7 +114,7 @@ impl Traffic {
                     reduce,
                     late,
                 } => {
-                    let chunks = || Chunks::range(Buffer::Output, first as usize, count as usize);
+                    let chunks = || Chunks::range(Buffer::Output, index(first), index(count));
                     bodies[from as usize][stream].push(Instruction::send(Place::rank(to as usize), chunks()));
                     let combine = if reduce { Combine::Reduce } else { Combine::Copy };
                     let from = Place::rank(from as usize);
@@ -129,8 +129,8 @@ impl Traffic {
                     time: Time::from_picoseconds(time),
                 }),
                 Act::Copy { rank, stream, chunk } => bodies[rank as usize][stream].push(Instruction::copy(
-                    Chunks::one(Buffer::Input, chunk as usize),
-                    Chunks::one(Buffer::Output, chunk as usize),
+                    Chunks::one(Buffer::Input, index(chunk)),
+                    Chunks::one(Buffer::Output, index(chunk)),
                 )),
                 Act::Wait { rank, stream, on } => {
                     let count = Expr::from(bodies[rank as usize][on].len());
@@ -153,6 +153,10 @@ impl Traffic {
         })
         .expect("well formed")
     }
+}
+
+fn index(chunk: u64) -> usize {
+    usize::try_from(chunk).expect("few chunks")
 }
 
 /// An act of a rank of so many, in a stream of so many; a message of a rank to itself is none.
@@ -197,7 +201,7 @@ fn traffic_on(ranks: usize, channels: Vec<u32>) -> impl Strategy<Value = Traffic
             to: to % ranks,
             stream,
             chunks: (first, 1),
-            reduce: first % 2 == 0,
+            reduce: first.is_multiple_of(2),
             late,
         })
     };
@@ -259,6 +263,14 @@ pub fn sized(topology: Topology) -> impl Strategy<Value = (Topology, u64, u64)> 
     )
 }
 
+/// The algorithms for a collective over any number of ranks; others may refuse the number that came up.
+pub fn fitting(collective: Collective) -> impl Iterator<Item = &'static str> {
+    let any = |algorithm: &&Algorithm| algorithm.ranks.starts_with("any");
+    algorithm::algorithms(collective)
+        .filter(any)
+        .map(|algorithm| algorithm.name)
+}
+
 /// A collective by an algorithm, any of them, over a topology with settings, any of them.
 pub fn collective_job() -> impl Strategy<Value = Job> {
     collective_job_over(settings(topology()))
@@ -271,12 +283,7 @@ pub fn collective_job_over(topology: impl Strategy<Value = Topology>) -> impl St
         .prop_map(|((topology, size, element), choice, root)| {
             let pairs: Vec<(Collective, &str)> = Collective::ALL
                 .into_iter()
-                .flat_map(|collective| {
-                    // Others may refuse the number of ranks that came up.
-                    let fitting = |algorithm: &&Algorithm| algorithm.ranks.starts_with("any");
-                    let fitting = algorithm::algorithms(collective).filter(fitting);
-                    fitting.map(move |algorithm| (collective, algorithm.name))
-                })
+                .flat_map(|collective| fitting(collective).map(move |name| (collective, name)))
                 .collect();
             let (collective, name) = *choice.get(&pairs);
             let root = if collective.has_root() {

@@ -41,7 +41,7 @@ use crate::engine::queue::{Queue, Wheel};
 use crate::engine::resources::Resources;
 use crate::error::SimulationError;
 use crate::ids::{NodeId, RankId};
-use crate::topology::{Fabric, Forwarding, PacketFormat, Queueing, Topology};
+use crate::topology::{Arbitration, Fabric, Forwarding, PacketFormat, Queueing, Topology};
 use crate::units::{Bytes, Time};
 use own::{Own, Sending};
 use retry::Retries;
@@ -427,11 +427,12 @@ impl<'t> Switched<'t> {
         }
         let at = left + self.outputs[resource].latency;
         let credits = &mut self.credits[resource];
-        let place = credits
-            .iter()
-            .rposition(|&(time, ..)| time <= at)
-            .map_or(0, |before| before + 1);
-        credits.insert(place, (at, channel, bytes));
+        if credits.back().is_none_or(|&(last, ..)| last <= at) {
+            credits.push_back((at, channel, bytes));
+        } else {
+            let place = credits.partition_point(|&(time, ..)| time <= at);
+            credits.insert(place, (at, channel, bytes));
+        }
         if self.outputs[resource].held_since.is_some() {
             self.ask(resource, at);
         }
@@ -584,7 +585,8 @@ impl<'t> Switched<'t> {
         self.steer();
         self.stamp += 1;
         let mut arrived = std::mem::take(&mut self.arrived);
-        if arrived.len() > 1 {
+        // Inputs that take turns have a queue each, so only those served by time need an order.
+        if arrived.len() > 1 && self.fabric.arbitration() == Arbitration::FirstCome {
             // Stable: packets of one link that are alike in all this stay in the order in which it sent them.
             arrived.sort_by_key(|(output, waiting)| (*output, waiting.tie, waiting.slot));
         }

@@ -8,6 +8,7 @@
 
 use crate::error::SimulationError;
 use crate::ids::LinkId;
+use crate::random::split_mix;
 use crate::topology::Topology;
 use crate::units::{Bytes, Time};
 
@@ -98,14 +99,8 @@ fn failure(log: f64, bytes: u64) -> f64 {
     -(log * 8.0 * bytes as f64).exp_m1()
 }
 
-/// A number from 0 to below 1 for an attempt of a link (`SplitMix64`, Steele, Lea and Flood, OOPSLA 2014).
+/// A number from 0 to below 1 for an attempt of a link.
 #[allow(clippy::cast_precision_loss)] // 53 bits
 fn uniform(link: u64, attempt: u64) -> f64 {
-    let mix = |value: u64| {
-        let value = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        value ^ (value >> 31)
-    };
-    (mix(mix(link) ^ attempt) >> 11) as f64 / (1u64 << 53) as f64
+    (split_mix(split_mix(link) ^ attempt) >> 11) as f64 / (1u64 << 53) as f64
 }

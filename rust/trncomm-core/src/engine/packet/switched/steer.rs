@@ -224,20 +224,19 @@ impl Switched<'_> {
     pub(super) fn pick(&mut self, node: NodeId, destination: RankId) -> LinkId {
         let mut links = self.steering.take_scratch();
         self.resources.topology().next_links(node, destination, &mut links);
-        let picked = match self.steering.policy() {
-            Policy::Adaptive => links.iter().copied().min_by_key(|link| {
+        let picked = if self.steering.policy() == Policy::Adaptive {
+            links.iter().copied().min_by_key(|link| {
                 let free = self.outputs[link.index()].free.max(self.now);
                 (self.gauges.waiting(link.index()), free)
-            }),
-            _ => {
-                let turn = if links.len() > 1 {
-                    self.steering.take_turns(node, 1)
-                } else {
-                    0
-                };
-                let number = usize::try_from(turn % links.len() as u64).expect("below the number of links");
-                links.get(number).copied()
-            }
+            })
+        } else {
+            let turn = if links.len() > 1 {
+                self.steering.take_turns(node, 1)
+            } else {
+                0
+            };
+            let number = usize::try_from(turn % links.len() as u64).expect("below the number of links");
+            links.get(number).copied()
         };
         self.steering.put_scratch(links);
         picked.expect("a node that a packet comes to leads on to its destination")

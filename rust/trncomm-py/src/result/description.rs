@@ -1,0 +1,120 @@
+//! A result as a screen of text.
+
+use trncomm_core::bounds::Bound as TimeBound;
+use trncomm_core::engine::{Histogram, Traffic};
+use trncomm_core::ids::LinkId;
+use trncomm_core::result::{Busiest, SimulationResult};
+use trncomm_core::topology;
+use trncomm_core::units::{Bytes, Time};
+
+use crate::fault;
+use crate::nodes::link_name;
+use crate::text::{brief, rate};
+use crate::topology::Topology;
+
+/// A screen of text.
+pub fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&TimeBound>) -> String {
+    let collective = result.goal().collective;
+    let (size, algorithm, name) = (result.size(), result.algorithm(), &topology.name);
+    let (ranks, model) = (result.ranks(), result.model());
+    let (numerator, denominator) = collective.bus_factor(ranks);
+    let first = result.finish().iter().min().copied().unwrap_or_default();
+    let busiest = result.busiest().map_or("none".to_owned(), |busiest| {
+        describe_busiest(&topology.core, busiest, result)
+    });
+    let (messages, hops, events) = (result.messages(), result.packet_hops(), result.events());
+    let mut lines = vec![
+        format!("{collective} of {size} by {algorithm} on {name}: {ranks} ranks, model {model}"),
+        format!(
+            "  time      {} (first rank done after {})",
+            brief(result.time()),
+            brief(first)
+        ),
+        format!(
+            "  algbw     {:.3} GB/s (size / time)",
+            result.algorithm_bandwidth() / 1e9
+        ),
+        format!(
+            "  busbw     {} (algbw × {numerator}/{denominator})",
+            rate(result.bus_bandwidth())
+        ),
+        format!(
+            "  bound     {}",
+            bound.map_or("none known".to_owned(), |bound| describe_bound(bound, result))
+        ),
+        format!("  busiest   {busiest}"),
+    ];
+    lines.extend(describe_latency(&result.outcome().latencies));
+    lines.extend(describe_waits(&topology.core, &result.outcome().traffic));
+    if !topology.core.faults().is_empty() {
+        lines.push(format!("  faults    {}", fault::list(&topology.core)));
+    }
+    lines.push(format!(
+        "  counters  {messages} messages, {hops} packet-hops, {events} events"
+    ));
+    lines.join("\n")
+}
+
+/// What no schedule can beat, and how far above it the result is.
+fn describe_bound(bound: &TimeBound, result: &SimulationResult) -> String {
+    let distance = if bound.time == Time::ZERO {
+        String::new()
+    } else {
+        format!(
+            "; the time is {:.2} times that",
+            result.time().seconds() / bound.time.seconds()
+        )
+    };
+    format!(
+        "{} ({}: {}){distance}",
+        brief(bound.time),
+        bound.kind.name(),
+        bound.explanation
+    )
+}
+
+/// Which link was busiest, and how busy.
+fn describe_busiest(topology: &topology::Topology, busiest: Busiest, result: &SimulationResult) -> String {
+    format!(
+        "{}, sending {:.1} % of the time",
+        link_name(topology, busiest.link),
+        100.0 * result.wire_efficiency()
+    )
+}
+
+/// How long messages took.
+fn describe_latency(latencies: &Histogram) -> Option<String> {
+    let percentile = |percent| latencies.percentile(percent).map(brief);
+    Some(format!(
+        "  latency   of a message {} to {}, median {}, 99 % within {}",
+        brief(latencies.least()?),
+        brief(latencies.most()?),
+        percentile(50)?,
+        percentile(99)?
+    ))
+}
+
+/// Where packets waited; nothing where the model doesn't know or none did.
+fn describe_waits(topology: &topology::Topology, traffic: &Traffic) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some((link, longest)) = most(&traffic.link_longest_wait) {
+        let (name, longest) = (link_name(topology, link), brief(Time::from_picoseconds(longest)));
+        lines.push(format!("  waiting   a packet up to {longest}, for {name}"));
+    }
+    if let Some((link, peak)) = most(&traffic.queue_peak) {
+        let (name, peak) = (link_name(topology, link), Bytes::new(peak));
+        lines.push(format!("  queue     up to {peak}, for {name}"));
+    }
+    if let Some((link, held)) = most(&traffic.link_held) {
+        let (name, held) = (link_name(topology, link), brief(Time::from_picoseconds(held)));
+        lines.push(format!("  no room   held up {name} for {held}"));
+    }
+    lines
+}
+
+/// The largest value of a column above zero, and the first link that has it.
+fn most(column: &[u64]) -> Option<(LinkId, u64)> {
+    let largest = column.iter().copied().max().filter(|&value| value > 0)?;
+    let first = column.iter().position(|&value| value == largest)?;
+    Some((LinkId::new(first), largest))
+}
