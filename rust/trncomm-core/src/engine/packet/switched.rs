@@ -23,7 +23,9 @@
 //!
 //! It keeps what the model without limits ([`super::Packet`]) doesn't need: a record for every packet under way.
 
+mod choice;
 mod own;
+mod reserve;
 mod retry;
 mod steer;
 
@@ -33,7 +35,7 @@ use rustc_hash::FxHashMap;
 
 use super::gauges::Gauges;
 use super::stall;
-use super::waiting::{Choice, PacketId, Queues, Waiting};
+use super::waiting::{PacketId, Queues, Waiting};
 use super::{OWN_PLACE, cut, head, whole_span};
 use crate::engine::budget::Budget;
 use crate::engine::network::{Advance, Due, MessageId, Network, Traffic};
@@ -44,6 +46,7 @@ use crate::ids::{NodeId, RankId};
 use crate::topology::{Arbitration, Fabric, Forwarding, PacketFormat, Queueing, Topology};
 use crate::units::{Bytes, Time};
 use own::{Own, Sending};
+use reserve::Worst;
 use retry::Retries;
 use steer::{Steering, Step};
 
@@ -118,14 +121,6 @@ struct Output {
     own: VecDeque<Own>,
 }
 
-/// What a packet can come to on a link.
-#[derive(Clone, Copy, Debug, Default)]
-struct Worst {
-    full: Time,
-    latency: Time,
-    attempts: u64,
-}
-
 impl Output {
     fn has_more(&self) -> bool {
         self.waiting > 0 || !self.own.is_empty()
@@ -161,9 +156,6 @@ const WOKEN: u64 = 5;
 const FLAG: u32 = 32;
 /// The bits of a key above it and below the kind, which hold the generation of an acknowledged message.
 const GENERATION_BITS: u32 = 28;
-
-/// A time that no run comes to.
-const NEVER: Time = Time::from_picoseconds(u64::MAX);
 
 /// What packets without bytes have added to their ties: they come after all others of their instant.
 const EMPTY_PLACE: u32 = OWN_PLACE + 1;
@@ -229,15 +221,7 @@ impl<'t> Switched<'t> {
         };
         let outputs = (0..count).map(output).collect::<Result<Vec<_>, _>>()?;
         let retries = Retries::new(topology, whole)?;
-        let links = || outputs[..topology.links()].iter();
-        let worst = Worst {
-            full: links().map(|link| link.full).max().unwrap_or_default(),
-            latency: links().map(|link| link.latency).max().unwrap_or_default(),
-            attempts: (0..topology.links())
-                .map(|link| retries.most_attempts(link))
-                .max()
-                .unwrap_or(1),
-        };
+        let worst = Worst::of(&outputs[..topology.links()], &retries);
         let width = outputs.iter().map(|output| output.full.picoseconds() / 4).min();
         Ok(Self {
             fabric,
@@ -309,31 +293,6 @@ impl<'t> Switched<'t> {
             && !self.outputs.iter().any(Output::has_more)
             && self.gauges.are_at_rest()
             && (0..links).all(has_all_room)
-    }
-
-    /// The most that a message of so many packets, which occupy a resource for `busy` in all, adds to a run by it.
-    fn most_delay(&self, resource: usize, packets: u64, busy: Time) -> Time {
-        let output = &self.outputs[resource];
-        let (busy, latency, attempts) = if self.steering.is_fixed() || self.resources.link(resource).is_none() {
-            (busy, output.latency, self.retries.most_attempts(resource))
-        } else {
-            // Which links it takes is not known yet.
-            let worst = self.worst;
-            let full = worst.full.checked_mul(packets).unwrap_or(NEVER);
-            (full, worst.latency, worst.attempts)
-        };
-        // Where links wait for credits or acknowledgements, nothing else may run while each packet's is on its way.
-        let trips = match u128::from(self.limited) + u128::from(self.window.is_some()) {
-            0 => 1,
-            waits => (1 + waits) * u128::from(packets),
-        };
-        let (busy, latency) = (u128::from(busy.picoseconds()), u128::from(latency.picoseconds()));
-        let failed = busy.saturating_add(latency.saturating_mul(2 * u128::from(packets)));
-        let delay = latency
-            .saturating_mul(trips)
-            .saturating_add(busy)
-            .saturating_add(failed.saturating_mul(u128::from(attempts - 1)));
-        u64::try_from(delay).map_or(NEVER, Time::from_picoseconds)
     }
 
     /// How long a packet occupies a step.
@@ -418,101 +377,6 @@ impl<'t> Switched<'t> {
             channel: next.channel,
         };
         self.arrived.push((next.hop.resource as usize, waiting));
-    }
-
-    /// Room for `bytes` comes back to a resource, one latency after `left`.
-    fn give_back(&mut self, resource: usize, channel: u8, bytes: u64, left: Time) {
-        if !self.limited {
-            return;
-        }
-        let at = left + self.outputs[resource].latency;
-        let credits = &mut self.credits[resource];
-        if credits.back().is_none_or(|&(last, ..)| last <= at) {
-            credits.push_back((at, channel, bytes));
-        } else {
-            let place = credits.partition_point(|&(time, ..)| time <= at);
-            credits.insert(place, (at, channel, bytes));
-        }
-        if self.outputs[resource].held_since.is_some() {
-            self.ask(resource, at);
-        }
-    }
-
-    /// Has a resource choose again at `at`, unless it will before.
-    fn ask(&mut self, resource: usize, at: Time) {
-        let output = &mut self.outputs[resource];
-        if output.ready.is_none_or(|ready| at < ready) {
-            output.ready = Some(at);
-            self.queue.push(key(at, READY, index(resource)));
-        }
-    }
-
-    fn fits(&self, output: usize, message: MessageId, last: bool, channel: u8) -> bool {
-        self.size(message, last) <= self.room[output * self.channels + usize::from(channel)]
-    }
-
-    /// Lets a resource take packets until it is busy or none can go.
-    fn choose(&mut self, output: usize) {
-        // A packet without bytes leaves it free for the next one.
-        while self.outputs[output].free <= self.now {
-            if !self.take_next(output) {
-                return self.hold(output);
-            }
-            self.let_go(output);
-        }
-        if self.outputs[output].has_more() {
-            self.ask(output, self.outputs[output].free);
-        }
-    }
-
-    /// Starts the next packet that has room ahead; false if none has.
-    fn take_next(&mut self, output: usize) -> bool {
-        while let Some(&(at, channel, bytes)) = self.credits[output].front()
-            && at <= self.now
-        {
-            self.credits[output].pop_front();
-            self.room[output * self.channels + usize::from(channel)] += bytes;
-        }
-        let own = self.next_own(output);
-        let choice = if self.outputs[output].waiting == 0 {
-            own.filter(|own| own.is_ready).map(|_| Choice::Own)
-        } else {
-            self.waiting.choose(output, own, |waiting| {
-                let packet = &self.packets[waiting.packet as usize];
-                self.fits(output, packet.message, packet.last, waiting.channel)
-            })
-        };
-        match choice {
-            None => return false,
-            Some(Choice::Own) => {
-                self.waiting.took_own(output, self.outputs[output].own_slot);
-                self.start_own(output);
-            }
-            Some(Choice::Transit(waiting)) => {
-                self.waiting.take(output, &waiting);
-                self.outputs[output].waiting -= 1;
-                self.start(output, waiting.packet);
-            }
-        }
-        true
-    }
-
-    /// A resource is no longer held up.
-    fn let_go(&mut self, output: usize) {
-        if let Some(since) = self.outputs[output].held_since.take() {
-            self.gauges.held(output, self.now - since);
-        }
-    }
-
-    /// Nothing can go: if something waits, that is for lack of room.
-    fn hold(&mut self, output: usize) {
-        if !self.outputs[output].has_more() {
-            return self.let_go(output);
-        }
-        self.outputs[output].held_since.get_or_insert(self.now);
-        if let Some(&(at, ..)) = self.credits[output].front() {
-            self.ask(output, at);
-        }
     }
 
     /// Starts a packet on a resource.
