@@ -32,7 +32,7 @@ pub enum Advance {
 pub struct Traffic {
     /// Payload and header bytes that each directed link carried.
     pub link_bytes: Vec<u64>,
-    /// Picoseconds that each directed link was sending.
+    /// Picoseconds that each directed link was sending, or waiting to send a packet again that it got wrong.
     pub link_busy: Vec<u64>,
     /// Picoseconds that packets waited at a node for each link, summed over packets. Like the columns below, empty
     /// where the model has no such thing.

@@ -153,6 +153,8 @@ impl Topology {
     /// circle then, as a packet crosses a dateline once at most, and dimensions are passed in order (Dally and Seitz,
     /// "Deadlock-free message routing in multiprocessor interconnection networks", 1987). 0 on other shapes. Below
     /// [`Self::channels`].
+    ///
+    /// A dateline is a place. Where channels matter, with finite buffers or turns, a ring isn't the same from every rank.
     pub fn channel(&self, previous: Option<(LinkId, u8)>, link: LinkId) -> u8 {
         let Routing::Formula(Formula::Grid(grid)) = &self.routing else {
             return 0;

@@ -249,7 +249,7 @@ fn elements(ranks: usize) -> impl Strategy<Value = u64> {
 }
 
 /// A size with an element, and the topology with packets that cut a buffer of that size into at most 20 or so.
-fn sized(topology: Topology) -> impl Strategy<Value = (Topology, u64, u64)> {
+pub fn sized(topology: Topology) -> impl Strategy<Value = (Topology, u64, u64)> {
     let ranks = topology.ranks();
     let element = prop_oneof![Just(1_u64), Just(2), Just(4)];
     let header = prop_oneof![2 => Just(0_u64), 1 => Just(16), 1 => 0..100_u64];

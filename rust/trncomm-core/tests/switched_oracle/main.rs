@@ -4,11 +4,17 @@
 mod common;
 mod plain;
 
-use common::networks::{settings, topology};
-use common::traffic::{Job, collective_job, collective_job_over, in_full, traffic_job, traffic_job_over};
-use common::{cases, outcome_on};
+use std::collections::BTreeMap;
+use std::num::NonZeroU8;
+
+use common::networks::{link, settings, topology};
+use common::traffic::{Job, collective_job, collective_job_over, in_full, sized, traffic_job, traffic_job_over};
+use common::{build, cases, outcome_on};
 use plain::Plain;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Network, Switched, Traffic};
 use trncomm_core::error::SimulationError;
 use trncomm_core::topology::Topology;
@@ -58,7 +64,6 @@ fn check(job: &Job) -> Result<(), TestCaseError> {
 
 /// Shapes on whose links packets meet and wait, and close circles.
 fn crowded() -> impl Strategy<Value = Topology> {
-    use common::networks::link;
     prop_oneof![
         (4..=7_usize).prop_map(|ranks| Topology::ring(ranks, link(1_000_000_000_000, 1000))),
         Just(Topology::torus(&[3, 4], &[link(1_000_000_000_000, 500)])),
@@ -78,8 +83,38 @@ fn crowded() -> impl Strategy<Value = Topology> {
     .prop_map(|built| built.expect("a small shape"))
 }
 
+/// All ranks of a ring send to all others over buffers of one packet, on one channel.
+fn circle() -> impl Strategy<Value = Job> {
+    let ring = (4..=9_usize).prop_map(|ranks| Topology::ring(ranks, link(1_000_000_000_000, 1000)).expect("a ring"));
+    let sized = settings(ring).prop_flat_map(sized);
+    let job = (sized, any::<bool>()).prop_map(|((topology, size, element), at_once)| {
+        let name = if at_once { "direct" } else { "pairwise" };
+        Job {
+            schedule: build(&topology, Collective::AllToAll, name, 0),
+            topology,
+            size,
+            element,
+        }
+    });
+    in_full(job).prop_map(|mut job| {
+        let format = job.topology.packet_format();
+        let fabric = job
+            .topology
+            .fabric()
+            .with_buffer(format.payload() + format.header())
+            .with_virtual_channels(NonZeroU8::MIN);
+        job.topology = job.topology.with_fabric(fabric);
+        job
+    })
+}
+
 proptest! {
-    #![proptest_config(cases(2500))]
+    #![proptest_config(cases(4000))]
+
+    #[test]
+    fn circles_stop_or_finish_as_in_the_plain_simulator(job in circle()) {
+        check(&job)?;
+    }
 
     #[test]
     fn collectives_take_the_times_of_the_plain_simulator(job in in_full(collective_job())) {
@@ -109,4 +144,30 @@ proptest! {
     fn traffic_without_settings_takes_the_times_of_the_plain_simulator(job in in_full(traffic_job_over(topology()))) {
         check(&job)?;
     }
+}
+
+#[test]
+fn the_jobs_meet_every_limit() {
+    let mut runner = TestRunner::new(cases(1));
+    let jobs = prop_oneof![in_full(traffic_job_over(settings(crowded()))), circle()];
+    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
+    for _ in 0..1000 {
+        let job = jobs.new_tree(&mut runner).expect("a job").current();
+        let network = Switched::new(&job.topology).expect("a buffer that holds a packet");
+        let End::Finished { traffic, .. } = end(&job, network) else {
+            *met.entry("deadlock").or_default() += 1;
+            continue;
+        };
+        for (what, is_met) in [
+            ("waits", traffic.link_wait.iter().any(|&wait| wait > 0)),
+            ("is held", traffic.link_held.iter().any(|&held| held > 0)),
+            ("is overtaken", traffic.reordered > 0),
+        ] {
+            *met.entry(what).or_default() += usize::from(is_met);
+        }
+    }
+    for (what, times) in &met {
+        assert!(*times >= 10, "{what}: {times} of 1000 jobs");
+    }
+    assert_eq!(met.len(), 4, "{met:?}");
 }

@@ -398,11 +398,13 @@ impl<'t> Plain<'t> {
         heads
     }
 
-    /// Lets a station choose, if it is idle.
+    /// Lets a station take packets until it is busy or none can go.
     fn choose(&mut self, station: usize) {
-        if self.stations[station].free > self.now {
-            return;
-        }
+        while self.stations[station].free <= self.now && self.take_next(station) {}
+    }
+
+    /// Starts the next packet that has room ahead; false if none has.
+    fn take_next(&mut self, station: usize) -> bool {
         let own = self.own_head(station);
         let mut heads = self.transit_heads(station);
         heads.extend(own);
@@ -430,7 +432,7 @@ impl<'t> Plain<'t> {
         };
         if chosen.is_none() && !heads.is_empty() {
             self.stations[station].held_since.get_or_insert(self.now);
-            return;
+            return false;
         }
         if let Some(since) = self.stations[station].held_since.take() {
             self.traffic.link_held[station] += self.now - since;
@@ -442,6 +444,7 @@ impl<'t> Plain<'t> {
                 None => self.start_own(station, head.channel),
             }
         }
+        chosen.is_some()
     }
 
     fn start_own(&mut self, station: usize, channel: usize) {
@@ -450,8 +453,7 @@ impl<'t> Plain<'t> {
             &mut Start::Touch(bytes, token) => {
                 own.pop_front();
                 let end = self.now + serialization(bytes, self.stations[station].rate);
-                self.stations[station].free = end;
-                self.plan(end, Happening::Free(station));
+                self.occupy(station, end);
                 self.plan(end, Happening::Woken(token));
                 return;
             }
@@ -473,6 +475,12 @@ impl<'t> Plain<'t> {
         }
         let wire = self.wire(letter, number);
         self.letters[letter].in_flight += wire;
+        // Where several stations send it, the window may have closed for the others.
+        for (index, other) in self.stations.iter().enumerate() {
+            if other.own.iter().any(|(_, start)| start.letter() == Some(letter)) {
+                self.news.insert(index);
+            }
+        }
         let route = &self.letters[letter].route;
         let stop = if route[0].station == station {
             route[0]
@@ -488,6 +496,11 @@ impl<'t> Plain<'t> {
             channel,
         });
         self.send(self.parcels.len() - 1);
+    }
+
+    fn occupy(&mut self, station: usize, end: u64) {
+        self.stations[station].free = end;
+        self.plan(end, Happening::Free(station));
     }
 
     /// Nothing is left of a letter: stations that could have sent some of it need not.
@@ -527,8 +540,7 @@ impl<'t> Plain<'t> {
         let station = parcel.stop.station;
         let span = self.span(parcel.stop, parcel.wire);
         let end = self.now + span;
-        self.stations[station].free = end;
-        self.plan(end, Happening::Free(station));
+        self.occupy(station, end);
         if let Some(room) = &mut self.stations[station].room {
             room[parcel.channel] -= parcel.wire;
         }

@@ -80,6 +80,12 @@ impl Gauges {
         self.busy[resource] += busy.picoseconds();
     }
 
+    /// Whether nothing waits anywhere.
+    pub(super) fn are_at_rest(&self) -> bool {
+        let levels = self.outputs.iter().map(|gauge| gauge.level);
+        levels.chain(self.buffers.iter().copied()).all(|level| level.now == 0)
+    }
+
     /// The figures of the first `links` resources.
     pub(super) fn report(&self, links: usize) -> Traffic {
         let outputs = &self.outputs[..links];

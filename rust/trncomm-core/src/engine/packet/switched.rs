@@ -23,7 +23,9 @@
 //!
 //! It keeps what the model without limits ([`super::Packet`]) doesn't need: a record for every packet under way.
 
+mod choice;
 mod own;
+mod reserve;
 mod retry;
 mod steer;
 
@@ -33,7 +35,7 @@ use rustc_hash::FxHashMap;
 
 use super::gauges::Gauges;
 use super::stall;
-use super::waiting::{Choice, PacketId, Queues, Waiting};
+use super::waiting::{PacketId, Queues, Waiting};
 use super::{OWN_PLACE, cut, head, whole_span};
 use crate::engine::budget::Budget;
 use crate::engine::network::{Advance, Due, MessageId, Network, Traffic};
@@ -44,6 +46,7 @@ use crate::ids::{NodeId, RankId};
 use crate::topology::{Arbitration, Fabric, Forwarding, PacketFormat, Queueing, Topology};
 use crate::units::{Bytes, Time};
 use own::{Own, Sending};
+use reserve::Worst;
 use retry::Retries;
 use steer::{Steering, Step};
 
@@ -80,6 +83,8 @@ pub struct Switched<'t> {
     parked: FxHashMap<MessageId, Vec<(u32, Own)>>,
     steering: Steering,
     retries: Retries,
+    /// The longest that a full packet takes on any link, the longest latency, and the most attempts.
+    worst: Worst,
     entering: VecDeque<(Time, MessageId)>,
     /// What came to a node at this instant and has yet to pick a link.
     coming: Vec<PacketId>,
@@ -215,6 +220,8 @@ impl<'t> Switched<'t> {
             })
         };
         let outputs = (0..count).map(output).collect::<Result<Vec<_>, _>>()?;
+        let retries = Retries::new(topology, whole)?;
+        let worst = Worst::of(&outputs[..topology.links()], &retries);
         let width = outputs.iter().map(|output| output.full.picoseconds() / 4).min();
         Ok(Self {
             fabric,
@@ -249,7 +256,8 @@ impl<'t> Switched<'t> {
             window: topology.endpoint().window().map(Bytes::get),
             parked: FxHashMap::default(),
             steering: Steering::new(topology, fabric),
-            retries: Retries::new(topology, whole)?,
+            retries,
+            worst,
             entering: VecDeque::new(),
             coming: Vec::new(),
             arrived: Vec::new(),
@@ -262,6 +270,29 @@ impl<'t> Switched<'t> {
             events: 0,
             resources,
         })
+    }
+
+    /// Whether nothing is under way: no packet on a link, in a buffer or in a queue, and all room ahead of the links is
+    /// back, or will be with credits that are due.
+    pub fn is_drained(&self) -> bool {
+        let limit = self.fabric.buffer().map_or(u64::MAX, Bytes::get);
+        let links = self.resources.topology().links();
+        let has_all_room = |output: usize| {
+            (0..)
+                .zip(&self.room[output * self.channels..][..self.channels])
+                .all(|(channel, &room)| {
+                    let credits = self.credits[output].iter().filter(|credit| credit.1 == channel);
+                    credits.fold(room, |room, credit| room + credit.2) == limit
+                })
+        };
+        self.entering.is_empty()
+            && self.parked.is_empty()
+            && self.free.len() == self.packets.len()
+            && self.on_the_way.iter().all(VecDeque::is_empty)
+            && self.behind.iter().all(VecDeque::is_empty)
+            && !self.outputs.iter().any(Output::has_more)
+            && self.gauges.are_at_rest()
+            && (0..links).all(has_all_room)
     }
 
     /// How long a packet occupies a step.
@@ -346,96 +377,6 @@ impl<'t> Switched<'t> {
             channel: next.channel,
         };
         self.arrived.push((next.hop.resource as usize, waiting));
-    }
-
-    /// Room for `bytes` comes back to a resource, one latency after `left`.
-    fn give_back(&mut self, resource: usize, channel: u8, bytes: u64, left: Time) {
-        if !self.limited {
-            return;
-        }
-        let at = left + self.outputs[resource].latency;
-        let credits = &mut self.credits[resource];
-        if credits.back().is_none_or(|&(last, ..)| last <= at) {
-            credits.push_back((at, channel, bytes));
-        } else {
-            let place = credits.partition_point(|&(time, ..)| time <= at);
-            credits.insert(place, (at, channel, bytes));
-        }
-        if self.outputs[resource].held_since.is_some() {
-            self.ask(resource, at);
-        }
-    }
-
-    /// Has a resource choose again at `at`, unless it will before.
-    fn ask(&mut self, resource: usize, at: Time) {
-        let output = &mut self.outputs[resource];
-        if output.ready.is_none_or(|ready| at < ready) {
-            output.ready = Some(at);
-            self.queue.push(key(at, READY, index(resource)));
-        }
-    }
-
-    fn fits(&self, output: usize, message: MessageId, last: bool, channel: u8) -> bool {
-        self.size(message, last) <= self.room[output * self.channels + usize::from(channel)]
-    }
-
-    /// Lets a resource take the next packet, if it is free and one has room ahead.
-    fn choose(&mut self, output: usize) {
-        if self.outputs[output].free > self.now {
-            if self.outputs[output].has_more() {
-                self.ask(output, self.outputs[output].free);
-            }
-            return;
-        }
-        while let Some(&(at, channel, bytes)) = self.credits[output].front()
-            && at <= self.now
-        {
-            self.credits[output].pop_front();
-            self.room[output * self.channels + usize::from(channel)] += bytes;
-        }
-        let own = self.next_own(output);
-        let choice = if self.outputs[output].waiting == 0 {
-            own.filter(|own| own.is_ready).map(|_| Choice::Own)
-        } else {
-            self.waiting.choose(output, own, |waiting| {
-                let packet = &self.packets[waiting.packet as usize];
-                self.fits(output, packet.message, packet.last, waiting.channel)
-            })
-        };
-        match choice {
-            None => return self.hold(output),
-            Some(Choice::Own) => {
-                self.waiting.took_own(output, self.outputs[output].own_slot);
-                self.start_own(output);
-            }
-            Some(Choice::Transit(waiting)) => {
-                self.waiting.take(output, &waiting);
-                self.outputs[output].waiting -= 1;
-                self.start(output, waiting.packet);
-            }
-        }
-        self.let_go(output);
-        if self.outputs[output].has_more() {
-            self.ask(output, self.outputs[output].free);
-        }
-    }
-
-    /// A resource is no longer held up.
-    fn let_go(&mut self, output: usize) {
-        if let Some(since) = self.outputs[output].held_since.take() {
-            self.gauges.held(output, self.now - since);
-        }
-    }
-
-    /// Nothing can go: if something waits, that is for lack of room.
-    fn hold(&mut self, output: usize) {
-        if !self.outputs[output].has_more() {
-            return self.let_go(output);
-        }
-        self.outputs[output].held_since.get_or_insert(self.now);
-        if let Some(&(at, ..)) = self.credits[output].front() {
-            self.ask(output, at);
-        }
     }
 
     /// Starts a packet on a resource.
@@ -607,11 +548,10 @@ impl Network for Switched<'_> {
         for hop in 0..self.steering.hops(message) {
             let step = self.steering.step(message, hop);
             let resource = step.hop.resource as usize;
-            let full = self.span(message, step, false);
+            let full = self.resources.span(step.hop, Bytes::new(self.whole))?;
             let busy = whole_span(full, packets, self.resources.span(step.hop, last)?)?;
             let latency = self.outputs[resource].latency;
-            self.budget.delay(busy)?;
-            self.budget.delay(latency)?;
+            self.budget.delay(self.most_delay(resource, packets, busy))?;
             self.budget.bytes(Bytes::new(wire))?;
             self.messages[slot].way_back += latency;
             if self.steering.is_fixed() {

@@ -199,13 +199,13 @@ impl Switched<'_> {
         };
         if is_over {
             self.outputs[output].own.pop_front();
-            self.call_off(message);
         }
         let size = self.size(message, last);
         self.messages[message as usize].in_flight += size;
         let here = if self.steering.is_fixed() || self.resources.link(output).is_none() {
             self.steering.step(message, 0)
         } else {
+            self.tell_others(message);
             self.first_step(output)
         };
         let packet = Packet {
@@ -227,28 +227,44 @@ impl Switched<'_> {
         self.start(output, id);
     }
 
-    /// The last packet of a message has set out: other resources that could have sent it need not.
-    fn call_off(&mut self, message: MessageId) {
-        if self.steering.policy() != Policy::Adaptive {
-            return;
-        }
-        self.parked.remove(&message);
+    /// A packet of a message has set out on one of several links. For the others the next one may be smaller, and fit where
+    /// this one didn't, or the window be closed, or nothing be left.
+    fn tell_others(&mut self, message: MessageId) {
         let Sending {
-            source, destination, ..
+            source,
+            destination,
+            sent,
+            packets,
+            ..
         } = self.messages[message as usize];
-        let mut links = Vec::new();
+        let is_over = sent == packets;
+        let mut links = self.steering.take_scratch();
         let topology = self.resources.topology();
         topology.next_links(NodeId::from(source.get()), destination, &mut links);
-        for link in links {
-            let own = &mut self.outputs[link.index()].own;
-            // They all send messages in much the same order, so it is near the front.
-            let place = own
-                .iter()
-                .position(|own| matches!(own.what, What::Packets(other) if other == message));
-            if let Some(place) = place {
-                own.remove(place);
+        for &link in &links {
+            if is_over {
+                self.call_off(link.index(), message);
+            }
+            // One that isn't held up is busy, and chooses in any case once it is free.
+            if self.outputs[link.index()].held_since.is_some() {
                 self.touch_output(link.index());
             }
+        }
+        self.steering.put_scratch(links);
+        if is_over {
+            self.parked.remove(&message);
+        }
+    }
+
+    /// Takes a message without packets left out of the queue of a link that could have sent some.
+    fn call_off(&mut self, output: usize, message: MessageId) {
+        let own = &mut self.outputs[output].own;
+        // The links of a node send messages in much the same order, so it is near the front.
+        let is_it = |own: &Own| matches!(own.what, What::Packets(other) if other == message);
+        if self.steering.policy() == Policy::Adaptive
+            && let Some(place) = own.iter().position(is_it)
+        {
+            own.remove(place);
         }
     }
 

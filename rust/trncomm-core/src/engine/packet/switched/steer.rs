@@ -93,6 +93,15 @@ impl Steering {
         turn
     }
 
+    /// A list of links to fill, which keeps its memory if it is put back.
+    pub(super) fn take_scratch(&mut self) -> Vec<LinkId> {
+        std::mem::take(&mut self.links)
+    }
+
+    pub(super) fn put_scratch(&mut self, links: Vec<LinkId>) {
+        self.links = links;
+    }
+
     fn reserve(&mut self, message: MessageId, length: usize) {
         let messages = self.lengths.len().max(message as usize + 1);
         if length > self.stride {
@@ -213,7 +222,7 @@ impl Switched<'_> {
 
     /// The link that a policy picks for the next packet at a node.
     pub(super) fn pick(&mut self, node: NodeId, destination: RankId) -> LinkId {
-        let mut links = std::mem::take(&mut self.steering.links);
+        let mut links = self.steering.take_scratch();
         self.resources.topology().next_links(node, destination, &mut links);
         let picked = if self.steering.policy() == Policy::Adaptive {
             links.iter().copied().min_by_key(|link| {
@@ -229,7 +238,7 @@ impl Switched<'_> {
             let number = usize::try_from(turn % links.len() as u64).expect("below the number of links");
             links.get(number).copied()
         };
-        self.steering.links = links;
+        self.steering.put_scratch(links);
         picked.expect("a node that a packet comes to leads on to its destination")
     }
 
