@@ -38,7 +38,7 @@ fn an_exchange_within_one_chunk_overwrites_what_is_leaving() {
     assert_eq!(
         error,
         Err(SimulationError::Schedule(ScheduleError::Overwritten {
-            rank: 1,
+            rank: 0,
             buffer: "output",
             chunk: 0,
             stream: 0,

@@ -137,6 +137,8 @@ pub struct Machine<'c, N, M: Memory> {
     ready: Vec<MessageId>,
     latencies: Histogram,
     mailbox: Mailbox,
+    /// Streams that got what they waited for at this instant, with the message.
+    matched: Vec<(u32, MessageId)>,
     runnable: Vec<u32>,
     budget: Budget,
     /// The work since the control was last asked.
@@ -190,6 +192,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             network,
             memory,
             now: Time::ZERO,
+            matched: Vec::new(),
             runnable: Vec::new(),
             first,
             streams,
@@ -230,6 +233,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     for event in &due {
                         self.take(*event)?;
                     }
+                    self.absorb_matched()?;
                     self.work(WORK_OF_AN_INSTANT, control)?;
                 }
                 Advance::Paused(time) => {
@@ -296,7 +300,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     STREAM => self.woken(number),
                     COMPLETION => {
                         let id = self.dispatch[number as usize].completing.pop_front();
-                        self.arrived(id.expect("one token a message"))?;
+                        self.arrived(id.expect("one token a message"));
                     }
                     _ => self.begin_rank(number),
                 }
@@ -340,7 +344,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let destination = self.message(id).destination;
         let completion = self.costs.completion(destination)?;
         if completion == Time::ZERO {
-            return self.arrived(id);
+            self.arrived(id);
+            return Ok(());
         }
         self.dispatch[destination as usize].completing.push_back(id);
         self.network.wake(self.now + completion, token(COMPLETION, destination));
@@ -353,8 +358,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             .expect("a delivered message is under way")
     }
 
-    /// A message is complete at its destination: hands it to the stream that waits for it, or keeps it.
-    fn arrived(&mut self, id: MessageId) -> Result<(), SimulationError> {
+    /// A message is complete at its destination: finds the stream that waits for it, or keeps it.
+    fn arrived(&mut self, id: MessageId) {
         let message = self.message(id);
         let (source, destination, channel) = (message.source, message.destination, message.channel);
         let key = message.key();
@@ -362,13 +367,26 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let codes = self.code.streams(destination);
         let first = self.first[destination as usize];
         for (code, stream) in codes.iter().zip(first..) {
-            if code.channel == channel && self.streams[stream as usize].status == Status::Receiving(source) {
-                self.absorb(stream, id)?;
-                self.runnable.push(stream);
-                return Ok(());
+            let status = &mut self.streams[stream as usize].status;
+            if code.channel == channel && *status == Status::Receiving(source) {
+                *status = Status::Ready;
+                self.matched.push((stream, id));
+                return;
             }
         }
         self.mailbox.put(key, id);
+    }
+
+    /// Gives the messages of this instant to the streams that waited for them, in the order of the streams: a rank's memory
+    /// serves them in that order, which must not depend on how messages are numbered.
+    fn absorb_matched(&mut self) -> Result<(), SimulationError> {
+        let mut matched = std::mem::take(&mut self.matched);
+        matched.sort_unstable();
+        for (stream, id) in matched.drain(..) {
+            self.absorb(stream, id)?;
+            self.runnable.push(stream);
+        }
+        self.matched = matched;
         Ok(())
     }
 

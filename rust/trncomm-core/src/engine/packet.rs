@@ -64,6 +64,8 @@ struct Port {
     free: Time,
     /// The serialisation of a full packet.
     full: Time,
+    /// That of what has to be there before a packet is cut through.
+    head: Time,
     latency: Time,
     bandwidth: Bandwidth,
     /// The last of the messages that start on this link and still have packets before its far end.
@@ -78,6 +80,13 @@ fn cut(format: PacketFormat, bytes: Bytes) -> (u64, Bytes) {
         packets,
         Bytes::new(bytes.get() - (packets - 1) * payload) + format.header(),
     )
+}
+
+/// How long the head of a packet takes, before which it isn't cut through: the header, and never no time at all.
+///
+/// So a packet with bytes is at the end of a link later than it starts there, and later than an empty one ahead of it.
+fn head(bandwidth: Bandwidth, format: PacketFormat) -> Time {
+    bandwidth.serialization(format.header()).max(Time::from_picoseconds(1))
 }
 
 /// How long a message's packets occupy a resource: full ones, and a last one.
@@ -212,6 +221,7 @@ impl<'t, Q: Queue> Packet<'t, Q> {
             Ok(Port {
                 free: Time::ZERO,
                 full: bandwidth.checked_serialization(whole)?,
+                head: head(bandwidth, format),
                 latency: resources.latency(resource),
                 bandwidth,
                 tail: None,
@@ -287,8 +297,11 @@ impl<'t, Q: Queue> Packet<'t, Q> {
         if !self.cuts_through {
             return Time::ZERO;
         }
-        let next = self.span(self.hop(id, hop + 1), is_last, last);
-        self.span(self.hop(id, hop), is_last, last).min(next)
+        let (here, next) = (self.hop(id, hop), self.hop(id, hop + 1));
+        let behind_head = self
+            .span(here, is_last, last)
+            .saturating_sub(self.ports[here.index()].head);
+        behind_head.min(self.span(next, is_last, last))
     }
 
     /// How long a message's packets occupy a hop.

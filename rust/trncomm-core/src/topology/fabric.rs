@@ -30,7 +30,8 @@ pub enum Forwarding {
     /// When its last byte has come in.
     #[default]
     StoreAndForward,
-    /// When its header has come in, unless the next link is faster than the last: then as soon as it can't run dry.
+    /// When its header has come in (a picosecond of it at least), unless the next link is faster than the last: then as
+    /// soon as it can't run dry.
     CutThrough,
 }
 
@@ -47,7 +48,8 @@ pub enum Policy {
     },
     /// Each in turn, packet by packet.
     Spray,
-    /// The one with the least waiting for it, packet by packet; of several, the lowest output port.
+    /// The one with the fewest bytes of packets in transit waiting for it, packet by packet; of several the one that is
+    /// free first, then the lowest output port. A sender's own packets go by whichever link can take them first.
     Adaptive,
 }
 

@@ -66,7 +66,20 @@ impl Report {
     }
 }
 
-/// Runs a schedule with a buffer of `size` bytes on a network over `topology`.
+/// Runs a schedule with a buffer of `size` bytes on a network over `topology`, with its late and slow ranks.
+pub fn outcome_on<N: Network>(
+    topology: &Topology,
+    schedule: &Schedule,
+    size: u64,
+    element: u64,
+    network: N,
+) -> Result<Outcome<Untracked>, SimulationError> {
+    let layout = Layout::new(Bytes::new(size), element, schedule.chunks())?;
+    let code = Code::new(schedule, layout)?;
+    run(&code, topology, network, Untracked, &mut |_| Control::Continue)
+}
+
+/// The same, as a report.
 pub fn run_on<N: Network>(
     topology: &Topology,
     schedule: &Schedule,
@@ -74,12 +87,7 @@ pub fn run_on<N: Network>(
     element: u64,
     network: N,
 ) -> Result<Report, SimulationError> {
-    let layout = Layout::new(Bytes::new(size), element, schedule.chunks())?;
-    let code = Code::new(schedule, layout)?;
-    let outcome = run(&code, topology.endpoint(), network, Untracked, &mut |_| {
-        Control::Continue
-    })?;
-    Ok(outcome.into())
+    outcome_on(topology, schedule, size, element, network).map(Report::from)
 }
 
 /// The schedule of a collective by one of the algorithms that build it.
@@ -98,6 +106,7 @@ pub fn serialization(bytes: u64, rate: u64) -> u64 {
 pub fn describe(topology: &Topology, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "{} {:?}", topology.name(), topology.shape())?;
     writeln!(f, "{:?}, {:?}", topology.endpoint(), topology.packet_format())?;
+    writeln!(f, "{:?}, faults {:?}", topology.fabric(), topology.faults())?;
     for link in (0..topology.links()).map(LinkId::new) {
         let (from, to) = (topology.source(link), topology.destination(link));
         let (bandwidth, latency) = (topology.bandwidth(link), topology.latency(link));

@@ -1,9 +1,15 @@
 //! Random topologies of up to twelve ranks.
 
+use std::num::{NonZeroU8, NonZeroU32};
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use trncomm_core::topology::{Endpoint, LinkInput, LinkSpec, PacketFormat, Topology};
+use trncomm_core::ids::{LinkId, NodeId, RankId};
+use trncomm_core::topology::{
+    Arbitration, Endpoint, Fabric, Fault, Forwarding, LinkInput, LinkSpec, PacketFormat, Policy, Queueing, Topology,
+    Touches,
+};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
 
 /// A link of `bandwidth` bytes/s and `latency` picoseconds.
@@ -140,4 +146,103 @@ pub fn settings(topology: impl Strategy<Value = Topology>) -> impl Strategy<Valu
         }
         topology.with_endpoint(endpoint)
     })
+}
+
+/// The topology with a memory, queues, a window and jitter, each of which may be absent.
+pub fn more_settings(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = Topology> {
+    let memory = (any::<bool>(), 0..=2_u32, 0..=2_u32, 0..=2_u32).prop_map(|(fast, read, write, reduce)| {
+        let rate = if fast { 1_000_000_000_000 } else { 300_000_000_007 };
+        (rate, Touches { read, write, reduce })
+    });
+    let queues = 1..=3_u32;
+    let window = prop_oneof![Just(1_u64), 1..3000_u64, 1..(1_u64 << 36)];
+    let jitter = (1..2000_u64, any::<u64>());
+    (
+        topology,
+        prop::option::weighted(0.3, memory),
+        prop::option::weighted(0.3, queues),
+        prop::option::weighted(0.3, window),
+        prop::option::weighted(0.2, jitter),
+    )
+        .prop_map(|(topology, memory, queues, window, jitter)| {
+            let mut endpoint = *topology.endpoint();
+            if let Some((rate, touches)) = memory {
+                endpoint = endpoint.with_memory(Bandwidth::new(rate).expect("above zero"), touches);
+            }
+            if let Some(queues) = queues {
+                endpoint = endpoint.with_queues(NonZeroU32::new(queues).expect("above zero"));
+            }
+            if let Some(window) = window {
+                endpoint = endpoint.with_window(Bytes::new(window));
+            }
+            if let Some((most, seed)) = jitter {
+                endpoint = endpoint.with_jitter(Time::from_picoseconds(most), seed);
+            }
+            topology.with_endpoint(endpoint)
+        })
+}
+
+/// A fabric of any kind; a buffer holds one packet of the size given, and may hold some more.
+pub fn fabric(packet: u64) -> impl Strategy<Value = Fabric> {
+    let more = prop_oneof![
+        3 => Just(0),
+        2 => 0..=packet,
+        2 => (1..=4_u64).prop_map(move |packets| packets * packet),
+        1 => Just(u64::MAX - packet),
+    ];
+    let arbitration = prop_oneof![Just(Arbitration::FirstCome), Just(Arbitration::RoundRobin)];
+    let queueing = prop_oneof![Just(Queueing::VirtualOutput), Just(Queueing::Input)];
+    let forwarding = prop_oneof![Just(Forwarding::StoreAndForward), Just(Forwarding::CutThrough)];
+    let policy = prop_oneof![
+        3 => Just(Policy::Fixed),
+        1 => any::<u64>().prop_map(|seed| Policy::FlowHash { seed }),
+        2 => Just(Policy::Spray),
+        2 => Just(Policy::Adaptive),
+    ];
+    let buffer = prop::option::weighted(0.8, more.prop_map(move |more| packet.max(1).saturating_add(more)));
+    (buffer, 1..=3_u8, arbitration, queueing, forwarding, policy).prop_map(
+        |(buffer, channels, arbitration, queueing, forwarding, policy)| {
+            let fabric = Fabric::default()
+                .with_virtual_channels(NonZeroU8::new(channels).expect("above zero"))
+                .with_arbitration(arbitration)
+                .with_queueing(queueing)
+                .with_forwarding(forwarding)
+                .with_policy(policy);
+            buffer.map_or(fabric, |buffer| fabric.with_buffer(Bytes::new(buffer)))
+        },
+    )
+}
+
+/// A view of the topology with some faults; those that would part ranks, or are the second of their kind, are left out.
+pub fn with_some_faults(topology: Topology, choices: &[(u8, Index, u32)]) -> Topology {
+    let mut view = topology;
+    for &(kind, which, amount) in choices {
+        let rank = RankId::new(which.index(view.ranks()));
+        let fault = match kind % 5 {
+            0 | 1 if view.links() > 0 => {
+                let link = LinkId::new(which.index(view.links()));
+                if kind % 5 == 0 {
+                    Fault::LinkDown(link)
+                } else {
+                    Fault::LinkSlow {
+                        link,
+                        numerator: 1 + amount % 7,
+                        denominator: 8,
+                    }
+                }
+            }
+            2 => Fault::NodeDown(NodeId::new(which.index(view.nodes()))),
+            3 => Fault::Slow {
+                rank,
+                numerator: 8 + amount % 9,
+                denominator: 8,
+            },
+            _ => Fault::Late {
+                rank,
+                by: Time::from_picoseconds(u64::from(amount) % 4000),
+            },
+        };
+        view = view.with_faults(&[fault]).unwrap_or(view);
+    }
+    view
 }

@@ -11,7 +11,7 @@ use trncomm_core::schedule::{Buffer, Chunks, Combine, Expr, Instruction, Place, 
 use trncomm_core::topology::Topology;
 use trncomm_core::units::Time;
 
-use super::networks::{packet_format, settings, topology};
+use super::networks::{fabric, more_settings, packet_format, settings, topology, with_some_faults};
 use super::{build, describe};
 
 /// Something to simulate: a schedule on a topology, with a size.
@@ -273,7 +273,12 @@ pub fn fitting(collective: Collective) -> impl Iterator<Item = &'static str> {
 
 /// A collective by an algorithm, any of them, over a topology with settings, any of them.
 pub fn collective_job() -> impl Strategy<Value = Job> {
-    settings(topology())
+    collective_job_over(settings(topology()))
+}
+
+/// The same over topologies of one's own.
+pub fn collective_job_over(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = Job> {
+    topology
         .prop_flat_map(|topology| (sized(topology), any::<Index>(), any::<Index>()))
         .prop_map(|((topology, size, element), choice, root)| {
             let pairs: Vec<(Collective, &str)> = Collective::ALL
@@ -298,7 +303,12 @@ pub fn collective_job() -> impl Strategy<Value = Job> {
 
 /// Traffic that follows no algorithm and may deadlock, over a topology with settings, any of them.
 pub fn traffic_job() -> impl Strategy<Value = Job> {
-    settings(topology())
+    traffic_job_over(settings(topology()))
+}
+
+/// The same over topologies of one's own.
+pub fn traffic_job_over(topology: impl Strategy<Value = Topology>) -> impl Strategy<Value = Job> {
+    topology
         .prop_flat_map(|topology| {
             let ranks = topology.ranks();
             (sized(topology), traffic_on_shared_channels(ranks))
@@ -309,4 +319,19 @@ pub fn traffic_job() -> impl Strategy<Value = Job> {
             size,
             element,
         })
+}
+
+/// The job over a network that may have any limits, policies, endpoint costs and faults but links that err.
+pub fn in_full(job: impl Strategy<Value = Job>) -> impl Strategy<Value = Job> {
+    let faults = prop_oneof![2 => vec((any::<u8>(), any::<Index>(), any::<u32>()), 0..1),
+        1 => vec((any::<u8>(), any::<Index>(), any::<u32>()), 1..4)];
+    (job, faults).prop_flat_map(|(job, faults)| {
+        let format = job.topology.packet_format();
+        let packet = format.payload().get() + format.header().get();
+        let view = with_some_faults(job.topology.clone(), &faults);
+        (Just(job), more_settings(Just(view)), fabric(packet)).prop_map(|(job, view, fabric)| Job {
+            topology: view.with_fabric(fabric),
+            ..job
+        })
+    })
 }

@@ -164,6 +164,10 @@ impl Network for Plain<'_> {
         }
     }
 
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     fn traffic(&self) -> Traffic {
         Traffic::default()
     }

@@ -13,8 +13,8 @@
 //! index last, the node's own messages as the last input. All that happens at an instant is collected before any link
 //! chooses, so that no choice depends on the order in which events of one instant are handled.
 //!
-//! **Cut-through.** A packet may leave a node as soon as its head is there, but no earlier than lets its last byte come
-//! in before it goes out.
+//! **Cut-through.** A packet may leave a node as soon as its header is there, which takes a picosecond at least, but no
+//! earlier than lets its last byte come in before it goes out.
 //!
 //! **Events.** One for every arrival at a node that passes the packet on, and one for every choice that can't be made
 //! when a packet arrives. What happens at a packet's destination is known when its last link starts it. Credits are
@@ -33,10 +33,9 @@ use rustc_hash::FxHashMap;
 
 use super::gauges::Gauges;
 use super::stall;
-use super::waiting::{PacketId, Queues, Waiting};
-use super::{cut, whole_span};
+use super::waiting::{Choice, PacketId, Queues, Waiting};
+use super::{OWN_PLACE, cut, head, whole_span};
 use crate::engine::budget::Budget;
-use crate::engine::lanes::Lanes;
 use crate::engine::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::engine::queue::{Queue, Wheel};
 use crate::engine::resources::Resources;
@@ -59,15 +58,18 @@ pub struct Switched<'t> {
     whole: u64,
     limited: bool,
     queue: Wheel,
-    in_flight: Lanes,
+    /// What is on its way to the end of each resource, in order; the event of the first is in the queue.
+    on_the_way: Vec<VecDeque<(Time, PacketId)>>,
     now: Time,
+    /// Counts what comes: what has a lower stamp came earlier.
+    stamp: u64,
     outputs: Vec<Output>,
     /// The room left ahead of each resource, by virtual channel.
     room: Vec<u64>,
     /// Room that comes back: (when, channel, bytes), by time.
     credits: Vec<VecDeque<(Time, u8, u64)>>,
     waiting: Queues,
-    /// Packets behind the first at each input and channel, where they all wait in one queue.
+    /// The packets at each input link and channel, where they all wait in one line.
     behind: Vec<VecDeque<PacketId>>,
     packets: Vec<Packet>,
     free: Vec<PacketId>,
@@ -79,8 +81,15 @@ pub struct Switched<'t> {
     steering: Steering,
     retries: Retries,
     entering: VecDeque<(Time, MessageId)>,
+    /// What came to a node at this instant and has yet to pick a link.
+    coming: Vec<PacketId>,
+    /// What can be taken from this instant on.
     arrived: Vec<(usize, Waiting)>,
+    /// What heard from the other end at this instant.
+    resumed: Vec<(u32, Own)>,
+    /// Resources to which something has happened.
     touched: Vec<u32>,
+    choosing: Vec<u32>,
     gauges: Gauges,
     budget: Budget,
     crossings: u64,
@@ -92,8 +101,9 @@ pub struct Switched<'t> {
 struct Output {
     free: Time,
     latency: Time,
-    /// How long a full packet takes.
+    /// How long a full packet takes, and what has to be there before a packet is cut through.
     full: Time,
+    head: Time,
     /// The event that is pending for the next choice.
     ready: Option<Time>,
     held_since: Option<Time>,
@@ -125,6 +135,8 @@ struct Packet {
     here: Step,
     /// The resource and channel in whose buffer it waits.
     from: Option<(u32, u8)>,
+    /// When it came there.
+    came: Time,
 }
 
 /// What an event is, in the upper three bits of the low half of its key; the lower 32 hold the number.
@@ -135,8 +147,13 @@ const ACKNOWLEDGED: u64 = 3;
 const DELIVERED: u64 = 4;
 const WOKEN: u64 = 5;
 
-/// The bits of a key between the lane's mark and the kind, which hold the generation of an acknowledged message.
+/// The bit of a key that says, of a message delivered, that it is empty, and of a packet acknowledged, that it is the last.
+const FLAG: u32 = 32;
+/// The bits of a key above it and below the kind, which hold the generation of an acknowledged message.
 const GENERATION_BITS: u32 = 28;
+
+/// What packets without bytes have added to their ties: they come after all others of their instant.
+const EMPTY_PLACE: u32 = OWN_PLACE + 1;
 
 fn key(time: Time, kind: u64, number: u32) -> u128 {
     (u128::from(time.picoseconds()) << 64) | u128::from((kind << 61) | u64::from(number))
@@ -154,8 +171,8 @@ fn index(value: usize) -> u32 {
 impl<'t> Switched<'t> {
     /// An idle network with the topology's fabric, packet format and endpoint.
     ///
-    /// An error where a buffer can't hold a full packet, where there are fewer virtual channels than the shape needs,
-    /// or where a link gets nearly every packet wrong.
+    /// An error where a buffer can't hold a full packet, or where a link gets nearly every packet wrong. With fewer
+    /// virtual channels than the shape needs ([`Topology::channels`]) traffic may deadlock; more than that stay unused.
     pub fn new(topology: &'t Topology) -> Result<Self, SimulationError> {
         let resources = Resources::new(topology);
         let (fabric, format) = (*topology.fabric(), topology.packet_format());
@@ -169,7 +186,7 @@ impl<'t> Switched<'t> {
                 value: buffer.to_string(),
             });
         }
-        let channels = usize::from(fabric.virtual_channels());
+        let channels = usize::from(fabric.virtual_channels().min(topology.channels()));
         let count = resources.count();
         let node_slots = |node: NodeId| index(topology.ports(node) * channels);
         let slots: Vec<(u32, u32)> = (0..count)
@@ -188,6 +205,7 @@ impl<'t> Switched<'t> {
                 free: Time::ZERO,
                 latency: resources.latency(resource),
                 full: resources.bandwidth(resource).checked_serialization(whole)?,
+                head: head(resources.bandwidth(resource), format),
                 ready: None,
                 held_since: None,
                 touched: false,
@@ -205,8 +223,9 @@ impl<'t> Switched<'t> {
             whole: whole.get(),
             limited: fabric.buffer().is_some(),
             queue: Wheel::new(width.unwrap_or(1)),
-            in_flight: Lanes::new(count),
+            on_the_way: vec![VecDeque::new(); count],
             now: Time::ZERO,
+            stamp: 0,
             outputs,
             // A memory has no buffer of its own behind it.
             room: (0..count * channels)
@@ -221,7 +240,7 @@ impl<'t> Switched<'t> {
             credits: vec![VecDeque::new(); count],
             waiting: Queues::new(fabric.arbitration(), channels, &slots),
             behind: match fabric.queueing() {
-                Queueing::Input => vec![VecDeque::new(); count * channels],
+                Queueing::Input => vec![VecDeque::new(); topology.links() * channels],
                 Queueing::VirtualOutput => Vec::new(),
             },
             packets: Vec::new(),
@@ -232,8 +251,11 @@ impl<'t> Switched<'t> {
             steering: Steering::new(topology, fabric),
             retries: Retries::new(topology, whole)?,
             entering: VecDeque::new(),
+            coming: Vec::new(),
             arrived: Vec::new(),
+            resumed: Vec::new(),
             touched: Vec::new(),
+            choosing: Vec::new(),
             gauges: Gauges::new(count),
             budget: Budget::default(),
             crossings: 0,
@@ -266,8 +288,22 @@ impl<'t> Switched<'t> {
         }
     }
 
+    /// The first packet on its way to the end of a resource has come there.
+    fn reach(&mut self, resource: u32) {
+        let on_the_way = &mut self.on_the_way[resource as usize];
+        let (_, id) = on_the_way.pop_front().expect("one event for the first");
+        if let Some(&(next, _)) = on_the_way.front() {
+            self.queue.push(key(next, ARRIVED, resource));
+        }
+        if self.steering.is_fixed() {
+            self.arrive(id);
+        } else {
+            self.coming.push(id);
+        }
+    }
+
     /// A packet has come to a node that passes it on.
-    fn arrive(&mut self, id: PacketId, event: u128) {
+    fn arrive(&mut self, id: PacketId) {
         let Packet {
             message,
             hop,
@@ -276,12 +312,12 @@ impl<'t> Switched<'t> {
             ..
         } = self.packets[id as usize];
         let from = here.hop.resource as usize;
-        self.in_flight.taken(&mut self.queue, from, event);
         let next = self.next_step(message, hop, here);
         let packet = &mut self.packets[id as usize];
         packet.hop = hop + 1;
         packet.from = Some((here.hop.resource, here.channel));
         packet.here = next;
+        packet.came = self.now;
         self.gauges
             .queued(from, next.hop.resource as usize, self.size(message, last));
         if let Some(behind) = self.behind.get_mut(from * self.channels + usize::from(here.channel)) {
@@ -295,11 +331,17 @@ impl<'t> Switched<'t> {
 
     /// A packet stands where its next resource can take it.
     fn offer(&mut self, id: PacketId) {
-        let next = self.packets[id as usize].here;
+        let Packet {
+            message,
+            last,
+            here: next,
+            ..
+        } = self.packets[id as usize];
+        let is_empty = self.size(message, last) == 0;
         let waiting = Waiting {
             packet: id,
-            since: self.now,
-            tie: next.tie,
+            stamp: 0,
+            tie: next.tie + if is_empty { EMPTY_PLACE } else { 0 },
             slot: next.slot,
             channel: next.channel,
         };
@@ -351,53 +393,44 @@ impl<'t> Switched<'t> {
             self.credits[output].pop_front();
             self.room[output * self.channels + usize::from(channel)] += bytes;
         }
-        let transit = if self.outputs[output].waiting == 0 {
-            None
+        let own = self.next_own(output);
+        let choice = if self.outputs[output].waiting == 0 {
+            own.filter(|own| own.is_ready).map(|_| Choice::Own)
         } else {
-            self.waiting.choose(output, |waiting| {
+            self.waiting.choose(output, own, |waiting| {
                 let packet = &self.packets[waiting.packet as usize];
                 self.fits(output, packet.message, packet.last, waiting.channel)
             })
         };
-        let own = self.next_own(output);
-        let own_slot = self.outputs[output].own_slot;
-        let own_first = match (transit, own) {
-            (None, None) => {
-                self.hold(output);
-                return;
+        match choice {
+            None => return self.hold(output),
+            Some(Choice::Own) => {
+                self.waiting.took_own(output, self.outputs[output].own_slot);
+                self.start_own(output);
             }
-            (Some(_), None) => false,
-            (None, Some(_)) => true,
-            (Some(transit), Some(since)) => {
-                match (
-                    self.waiting.turn(output, own_slot),
-                    self.waiting.turn(output, transit.slot),
-                ) {
-                    (Some(own), Some(other)) => own < other,
-                    _ => since < transit.since,
-                }
+            Some(Choice::Transit(waiting)) => {
+                self.waiting.take(output, &waiting);
+                self.outputs[output].waiting -= 1;
+                self.start(output, waiting.packet);
             }
-        };
-        if let Some(since) = self.outputs[output].held_since.take() {
-            self.gauges.held(output, self.now - since);
         }
-        if own_first {
-            self.waiting.took_own(output, own_slot);
-            self.start_own(output);
-        } else if let Some(transit) = transit {
-            self.waiting.take(output, &transit);
-            self.outputs[output].waiting -= 1;
-            self.start(output, transit.packet, transit.since);
-        }
+        self.let_go(output);
         if self.outputs[output].has_more() {
             self.ask(output, self.outputs[output].free);
+        }
+    }
+
+    /// A resource is no longer held up.
+    fn let_go(&mut self, output: usize) {
+        if let Some(since) = self.outputs[output].held_since.take() {
+            self.gauges.held(output, self.now - since);
         }
     }
 
     /// Nothing can go: if something waits, that is for lack of room.
     fn hold(&mut self, output: usize) {
         if !self.outputs[output].has_more() {
-            return;
+            return self.let_go(output);
         }
         self.outputs[output].held_since.get_or_insert(self.now);
         if let Some(&(at, ..)) = self.credits[output].front() {
@@ -405,8 +438,8 @@ impl<'t> Switched<'t> {
         }
     }
 
-    /// Starts a packet, which came at `since` or starts here, on a resource.
-    fn start(&mut self, output: usize, id: PacketId, since: Time) {
+    /// Starts a packet on a resource.
+    fn start(&mut self, output: usize, id: PacketId) {
         let Packet {
             message,
             number,
@@ -414,6 +447,7 @@ impl<'t> Switched<'t> {
             hop,
             here,
             from,
+            came,
         } = self.packets[id as usize];
         let span = self.span(message, here, last);
         let bytes = self.size(message, last);
@@ -432,10 +466,10 @@ impl<'t> Switched<'t> {
             self.room[output * self.channels + usize::from(here.channel)] -= bytes;
         }
         if let Some((input, channel)) = from {
-            self.gauges.started(input as usize, output, since, self.now, bytes);
+            self.gauges.started(input as usize, output, came, self.now, bytes);
             self.give_back(input as usize, channel, bytes, end);
-            if !self.behind.is_empty() {
-                let line = input as usize * self.channels + usize::from(channel);
+            let line = input as usize * self.channels + usize::from(channel);
+            if line < self.behind.len() {
                 self.queue.push(key(end, OFFER, index(line)));
             }
         }
@@ -446,11 +480,19 @@ impl<'t> Switched<'t> {
             return;
         }
         let early = match self.fabric.forwarding() {
-            Forwarding::CutThrough => span.min(self.shortest_next(message, hop, here, last)),
+            Forwarding::CutThrough => {
+                let behind_head = span.saturating_sub(self.outputs[output].head);
+                behind_head.min(self.shortest_next(message, hop, here, last))
+            }
             Forwarding::StoreAndForward => Time::ZERO,
         };
         let arrival = end.saturating_sub(early) + latency;
-        self.in_flight.push(&mut self.queue, output, key(arrival, ARRIVED, id));
+        // INVARIANT: each comes no earlier than the one before it, also cut through: that one came when it ended or before.
+        let on_the_way = &mut self.on_the_way[output];
+        on_the_way.push_back((arrival, id));
+        if on_the_way.len() == 1 {
+            self.queue.push(key(arrival, ARRIVED, index(output)));
+        }
     }
 
     /// The first packet of an input has left: the one behind it is next.
@@ -461,32 +503,67 @@ impl<'t> Switched<'t> {
         }
     }
 
-    /// Puts the packets that came at this instant into the queues, and lets resources choose.
+    /// Puts what came at this instant into the queues, and lets resources choose.
     fn settle(&mut self) {
+        self.steer();
+        self.stamp += 1;
         let mut arrived = std::mem::take(&mut self.arrived);
         // Inputs that take turns have a queue each, so only those served by time need an order.
         if arrived.len() > 1 && self.fabric.arbitration() == Arbitration::FirstCome {
-            arrived.sort_unstable_by_key(|(output, waiting)| (*output, waiting.tie, waiting.packet));
+            // Stable: packets of one link that are alike in all this stay in the order in which it sent them.
+            arrived.sort_by_key(|(output, waiting)| (*output, waiting.tie, waiting.slot));
         }
-        for (output, waiting) in arrived.drain(..) {
+        for (output, mut waiting) in arrived.drain(..) {
+            waiting.stamp = self.stamp;
             self.waiting.push(output, waiting);
             self.outputs[output].waiting += 1;
             self.touch_output(output);
         }
         self.arrived = arrived;
-        let mut touched = std::mem::take(&mut self.touched);
-        for output in touched.drain(..) {
-            self.outputs[output as usize].touched = false;
-            self.choose(output as usize);
+        self.resume();
+        while !self.touched.is_empty() {
+            let mut choosing = std::mem::take(&mut self.choosing);
+            std::mem::swap(&mut choosing, &mut self.touched);
+            if !self.steering.is_fixed() {
+                // The links of a node may share messages, so which one chooses first tells.
+                choosing.sort_unstable();
+            }
+            for output in choosing.drain(..) {
+                self.outputs[output as usize].touched = false;
+                self.choose(output as usize);
+            }
+            self.choosing = choosing;
         }
-        self.touched = touched;
+    }
+
+    /// Lets the packets that came at this instant pick their links.
+    fn steer(&mut self) {
+        let mut coming = std::mem::take(&mut self.coming);
+        coming.sort_by_key(|&id| self.place_at_node(self.packets[id as usize].here.hop.resource));
+        for id in coming.drain(..) {
+            self.arrive(id);
+        }
+        self.coming = coming;
+    }
+
+    /// Handles the events of this instant; false if there are none.
+    fn handle_all(&mut self, due: &mut Vec<Due>) -> bool {
+        let before = self.events;
+        while let Some(event) = self.queue.peek()
+            && time_of(event) == self.now
+        {
+            self.queue.pop();
+            self.events += 1;
+            self.handle(event, due);
+        }
+        self.events > before
     }
 
     fn handle(&mut self, event: u128, due: &mut Vec<Due>) {
         #[allow(clippy::cast_possible_truncation)] // takes the fields apart again
         let (low, number) = (event as u64, event as u32);
         match low >> 61 {
-            ARRIVED => self.arrive(number, event),
+            ARRIVED => self.reach(number),
             READY => {
                 let output = &mut self.outputs[number as usize];
                 if output.ready == Some(self.now) {
@@ -495,7 +572,10 @@ impl<'t> Switched<'t> {
                 }
             }
             OFFER => self.next_in_line(number as usize),
-            ACKNOWLEDGED => self.acknowledged(number, (low >> 33) % (1 << GENERATION_BITS)),
+            ACKNOWLEDGED => {
+                let generation = (low >> (FLAG + 1)) % (1 << GENERATION_BITS);
+                self.acknowledged(number, generation, low >> FLAG & 1 == 1);
+            }
             DELIVERED => due.push(Due::Delivered(number)),
             _ => due.push(Due::Woken(number)),
         }
@@ -582,12 +662,8 @@ impl Network for Switched<'_> {
                 return Advance::Idle;
             };
             self.now = time;
-            while let Some(event) = self.queue.peek()
-                && time_of(event) == time
-            {
-                self.queue.pop();
-                self.events += 1;
-                self.handle(event, due);
+            while self.handle_all(due) {
+                self.settle();
             }
             while let Some(&(at, message)) = self.entering.front()
                 && at == time

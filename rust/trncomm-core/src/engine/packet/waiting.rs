@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use crate::topology::Arbitration;
-use crate::units::Time;
 
 /// A packet's number in the pool.
 pub(super) type PacketId = u32;
@@ -14,14 +13,34 @@ pub(super) type PacketId = u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiting {
     pub packet: PacketId,
-    /// When it came.
-    pub since: Time,
-    /// The place of its input at the output.
+    /// The lower, the earlier it came here; those that came at once share one.
+    pub stamp: u64,
+    /// Its place among those.
     pub tie: u32,
     /// Its input and virtual channel as one number: the slot that takes turns.
     pub slot: u32,
     /// The virtual channel that it will use.
     pub channel: u8,
+}
+
+/// What would go next of that which starts at the node itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnHead {
+    pub stamp: u64,
+    pub channel: u8,
+    /// The slot that takes turns.
+    pub slot: u32,
+    /// Whether there is room for it ahead.
+    pub is_ready: bool,
+}
+
+/// What goes next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice {
+    /// What starts at the node.
+    Own,
+    /// What passes through it.
+    Transit(Waiting),
 }
 
 /// The most queue heads that are kept in a plain table; above it they are kept by key.
@@ -90,7 +109,7 @@ impl Queues {
         }
     }
 
-    /// Adds a packet. Those of one instant must be added in the order of their ties.
+    /// Adds a packet. Those of one stamp must be added in the order of their ties.
     pub(super) fn push(&mut self, output: usize, waiting: Waiting) {
         match self {
             Self::FirstCome { channels, queues } => {
@@ -107,32 +126,43 @@ impl Queues {
         }
     }
 
-    /// The packet that goes next among those for which `ready` holds, if any.
-    pub(super) fn choose(&self, output: usize, ready: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+    /// What goes next: the packets in transit for which `ready` holds and what starts at the node compete.
+    pub(super) fn choose(
+        &self,
+        output: usize,
+        own: Option<OwnHead>,
+        ready: impl Fn(&Waiting) -> bool,
+    ) -> Option<Choice> {
         match self {
-            Self::FirstCome { channels, queues } => queues[output * channels..][..*channels]
-                .iter()
-                .filter_map(|queue| queue.front())
-                .filter(|waiting| ready(waiting))
-                .min_by_key(|waiting| (waiting.since, waiting.tie))
-                .copied(),
+            Self::FirstCome { channels, queues } => {
+                // The first of each channel. What comes after it waits even if there is room for that alone.
+                let first = |(queue, channel): (&VecDeque<Waiting>, u8)| {
+                    let own = own.filter(|own| own.channel == channel);
+                    match (queue.front(), own) {
+                        (Some(front), own) if own.is_none_or(|own| front.stamp <= own.stamp) => {
+                            ready(front).then_some((front.stamp, false, front.tie, Choice::Transit(*front)))
+                        }
+                        (_, Some(own)) => own.is_ready.then_some((own.stamp, true, 0, Choice::Own)),
+                        (_, None) => None,
+                    }
+                };
+                let queues = &queues[output * channels..][..*channels];
+                queues
+                    .iter()
+                    .zip(0..)
+                    .filter_map(first)
+                    .min_by_key(|&(stamp, is_own, tie, _)| (stamp, is_own, tie))
+                    .map(|(.., choice)| choice)
+            }
             Self::RoundRobin { outputs, heads } => {
                 let turns = &outputs[output];
-                let mut slot = turns.next(turns.last)?;
-                loop {
-                    let front = match heads {
-                        Heads::Dense(table) => table[turns.start + slot as usize].front(),
-                        Heads::Sparse(map) => map.get(&(index(output), slot)).and_then(VecDeque::front),
-                    };
-                    let front = front.expect("an occupied slot holds a packet");
-                    if ready(front) {
-                        return Some(*front);
+                let own = own.filter(|own| own.is_ready);
+                match (turns.next_ready(output, heads, ready), own) {
+                    (Some(transit), Some(own)) if turns.distance(own.slot) < turns.distance(transit.slot) => {
+                        Some(Choice::Own)
                     }
-                    let following = turns.next(slot)?;
-                    if turns.distance(following) <= turns.distance(slot) {
-                        return None;
-                    }
-                    slot = following;
+                    (Some(transit), _) => Some(Choice::Transit(transit)),
+                    (None, own) => own.map(|_| Choice::Own),
                 }
             }
         }
@@ -201,7 +231,7 @@ impl Queues {
             },
         };
         // A map has no order of its own.
-        found.sort_unstable_by_key(|(output, waiting)| (*output, waiting.since, waiting.tie, waiting.packet));
+        found.sort_unstable_by_key(|(output, waiting)| (*output, waiting.stamp, waiting.tie, waiting.packet));
         found.into_iter()
     }
 
@@ -209,14 +239,6 @@ impl Queues {
     pub(super) fn took_own(&mut self, output: usize, slot: u32) {
         if let Self::RoundRobin { outputs, .. } = self {
             outputs[output].last = slot;
-        }
-    }
-
-    /// How many steps after the slot that went last a slot's turn is; none where there are no turns.
-    pub(super) fn turn(&self, output: usize, slot: u32) -> Option<u32> {
-        match self {
-            Self::FirstCome { .. } => None,
-            Self::RoundRobin { outputs, .. } => Some(outputs[output].distance(slot)),
         }
     }
 }
@@ -230,6 +252,26 @@ impl Turns {
     fn distance(&self, slot: u32) -> u32 {
         let slots = self.slots();
         (slot + slots - self.last - 1) % slots + 1
+    }
+
+    /// The first packet, in turn, that stands first in its queue and for which `ready` holds.
+    fn next_ready(&self, output: usize, heads: &Heads, ready: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+        let mut slot = self.next(self.last)?;
+        loop {
+            let front = match heads {
+                Heads::Dense(table) => table[self.start + slot as usize].front(),
+                Heads::Sparse(map) => map.get(&(index(output), slot)).and_then(VecDeque::front),
+            };
+            let front = front.expect("an occupied slot holds a packet");
+            if ready(front) {
+                return Some(*front);
+            }
+            let following = self.next(slot)?;
+            if self.distance(following) <= self.distance(slot) {
+                return None;
+            }
+            slot = following;
+        }
     }
 
     /// The first occupied slot after one, in turn; that one itself last.

@@ -1,7 +1,8 @@
 //! The messages that start at a node: how their packets set out.
 
-use super::{ACKNOWLEDGED, DELIVERED, GENERATION_BITS, Packet, Switched, key};
+use super::{ACKNOWLEDGED, DELIVERED, FLAG, GENERATION_BITS, Packet, Switched, key};
 use crate::engine::network::MessageId;
+use crate::engine::packet::waiting::OwnHead;
 use crate::engine::queue::Queue;
 use crate::engine::resources::Hop;
 use crate::ids::{NodeId, RankId};
@@ -11,8 +12,8 @@ use crate::units::{Bytes, Time};
 /// Something that starts at a node, in the queue of its first resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Own {
-    /// When it came.
-    since: Time,
+    /// The lower, the earlier it came.
+    pub stamp: u64,
     what: What,
 }
 
@@ -117,24 +118,26 @@ impl Switched<'_> {
     }
 
     fn queue_own(&mut self, output: usize, what: What) {
-        let since = self.now;
-        self.outputs[output].own.push_back(Own { since, what });
+        self.stamp += 1;
+        let stamp = self.stamp;
+        self.outputs[output].own.push_back(Own { stamp, what });
         self.touch_output(output);
     }
 
-    /// When what would set out next here has come, if it can go.
-    pub(super) fn next_own(&mut self, output: usize) -> Option<Time> {
+    /// What would set out next here. Messages whose window is closed step aside until they hear from the other end.
+    pub(super) fn next_own(&mut self, output: usize) -> Option<OwnHead> {
         loop {
             let own = *self.outputs[output].own.front()?;
+            let slot = self.outputs[output].own_slot;
             let Some((message, number)) = self.packet_of(own.what) else {
-                return Some(own.since);
+                return Some(OwnHead {
+                    stamp: own.stamp,
+                    channel: 0,
+                    slot,
+                    is_ready: true,
+                });
             };
             let sending = &self.messages[message as usize];
-            if number >= sending.packets {
-                // Another resource took the rest.
-                self.outputs[output].own.pop_front();
-                continue;
-            }
             let last = number + 1 == sending.packets;
             let size = self.size(message, last);
             if let Some(window) = self.window
@@ -147,7 +150,12 @@ impl Switched<'_> {
                 continue;
             }
             let channel = self.first_channel(message, output);
-            return self.fits(output, message, last, channel).then_some(own.since);
+            return Some(OwnHead {
+                stamp: own.stamp,
+                channel,
+                slot,
+                is_ready: self.fits(output, message, last, channel),
+            });
         }
     }
 
@@ -191,6 +199,7 @@ impl Switched<'_> {
         };
         if is_over {
             self.outputs[output].own.pop_front();
+            self.call_off(message);
         }
         let size = self.size(message, last);
         self.messages[message as usize].in_flight += size;
@@ -206,6 +215,7 @@ impl Switched<'_> {
             hop: 0,
             here,
             from: None,
+            came: self.now,
         };
         let id = if let Some(free) = self.free.pop() {
             self.packets[free as usize] = packet;
@@ -214,7 +224,32 @@ impl Switched<'_> {
             self.packets.push(packet);
             super::index(self.packets.len() - 1)
         };
-        self.start(output, id, own.since);
+        self.start(output, id);
+    }
+
+    /// The last packet of a message has set out: other resources that could have sent it need not.
+    fn call_off(&mut self, message: MessageId) {
+        if self.steering.policy() != Policy::Adaptive {
+            return;
+        }
+        self.parked.remove(&message);
+        let Sending {
+            source, destination, ..
+        } = self.messages[message as usize];
+        let mut links = Vec::new();
+        let topology = self.resources.topology();
+        topology.next_links(NodeId::from(source.get()), destination, &mut links);
+        for link in links {
+            let own = &mut self.outputs[link.index()].own;
+            // They all send messages in much the same order, so it is near the front.
+            let place = own
+                .iter()
+                .position(|own| matches!(own.what, What::Packets(other) if other == message));
+            if let Some(place) = place {
+                own.remove(place);
+                self.touch_output(link.index());
+            }
+        }
     }
 
     /// The step of a packet that sets out on a link.
@@ -237,25 +272,34 @@ impl Switched<'_> {
         message.brought += 1;
         message.latest = message.latest.max(arrival);
         if message.brought == message.packets {
-            self.queue.push(key(message.latest, DELIVERED, id));
+            // A message without bytes may end together with the one before it, and comes after that.
+            let is_empty = u128::from(message.last == Bytes::ZERO);
+            self.queue.push(key(message.latest, DELIVERED, id) | is_empty << FLAG);
         } else if has_window {
             let at = arrival + message.way_back;
             let generation = u128::from(message.generation % (1 << GENERATION_BITS));
-            self.queue.push(key(at, ACKNOWLEDGED, id) | generation << 33);
+            let is_last = u128::from(number + 1 == message.packets);
+            self.queue
+                .push(key(at, ACKNOWLEDGED, id) | generation << (FLAG + 1) | is_last << FLAG);
         }
     }
 
-    /// The sender learns that a full packet of a message has arrived.
-    pub(super) fn acknowledged(&mut self, id: MessageId, generation: u64) {
-        let whole = self.whole;
-        let message = &mut self.messages[id as usize];
-        if message.generation != generation {
+    /// The sender learns that a packet of a message has arrived.
+    pub(super) fn acknowledged(&mut self, id: MessageId, generation: u64, is_last: bool) {
+        if self.messages[id as usize].generation != generation {
             return;
         }
-        message.in_flight = message.in_flight.saturating_sub(whole);
-        for (output, own) in self.parked.remove(&id).into_iter().flatten() {
-            self.outputs[output as usize].own.push_back(own);
-            self.touch_output(output as usize);
+        self.messages[id as usize].in_flight -= self.size(id, is_last);
+        self.resumed.extend(self.parked.remove(&id).into_iter().flatten());
+    }
+
+    /// Puts what heard from the other end at this instant back into the queues, in the order in which it was there.
+    pub(super) fn resume(&mut self) {
+        let mut resumed = std::mem::take(&mut self.resumed);
+        resumed.sort_unstable_by_key(|(output, own)| (*output, own.stamp));
+        for (output, own) in resumed.drain(..) {
+            self.queue_own(output as usize, own.what);
         }
+        self.resumed = resumed;
     }
 }

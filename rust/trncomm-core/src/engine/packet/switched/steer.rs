@@ -134,6 +134,13 @@ impl Switched<'_> {
         self.step_after(None, hop)
     }
 
+    /// Where packets that come to a node at one instant stand when they pick their links: by input port, what comes out
+    /// of the node's memory last.
+    pub(super) fn place_at_node(&self, resource: u32) -> u32 {
+        let link = self.resources.link(resource as usize);
+        link.map_or(OWN_PLACE, |link| self.resources.topology().input_port(link))
+    }
+
     /// The step onto `hop` from the one before.
     fn step_after(&self, before: Option<Step>, hop: Hop) -> Step {
         let topology = self.resources.topology();
@@ -210,8 +217,8 @@ impl Switched<'_> {
         self.resources.topology().next_links(node, destination, &mut links);
         let picked = if self.steering.policy() == Policy::Adaptive {
             links.iter().copied().min_by_key(|link| {
-                let output = &self.outputs[link.index()];
-                (self.gauges.waiting(link.index()), output.free, link.get())
+                let free = self.outputs[link.index()].free.max(self.now);
+                (self.gauges.waiting(link.index()), free)
             })
         } else {
             let turn = if links.len() > 1 {
