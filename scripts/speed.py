@@ -1,6 +1,6 @@
-"""Print what `cargo bench` measured last, as the table of `docs/speed.md`.
+"""Print what `cargo bench` measured, as the table of `docs/speed.md`.
 
-cargo bench -p trncomm-core && .venv/bin/python scripts/speed.py
+The least and the median are over all runs that were kept under names of their own (`--save-baseline`), and the last.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 RESULTS = Path(__file__).resolve().parent.parent / "target/criterion"
 
@@ -35,9 +36,9 @@ class Row:
 
 def main() -> int:
     """Print the table; the exit code says whether there was anything to print."""
-    rows = [_row(path) for path in RESULTS.glob("*/*/new/benchmark.json")]
+    rows = [_row(folder) for folder in RESULTS.glob("*/*") if any(folder.glob("*/sample.json"))]
     if not rows:
-        print("nothing measured yet: run `cargo bench -p trncomm-core`", file=sys.stderr)
+        print("nothing measured yet: see docs/speed.md", file=sys.stderr)
         return 1
     print("| what | run | count | least | median | rate |")
     print("| --- | --- | ---: | ---: | ---: | ---: |")
@@ -46,17 +47,18 @@ def main() -> int:
     return 0
 
 
-def _row(path: Path) -> Row:
-    benchmark = json.loads(path.read_text())
-    sample = json.loads((path.parent / "sample.json").read_text())
-    times = [time / runs * 1e-9 for time, runs in zip(sample["times"], sample["iters"], strict=True)]
-    estimates = json.loads((path.parent / "estimates.json").read_text())
+def _row(folder: Path) -> Row:
+    times = []
+    for path in folder.glob("*/sample.json"):
+        sample = json.loads(path.read_text())
+        times += [time / runs * 1e-9 for time, runs in zip(sample["times"], sample["iters"], strict=True)]
+    benchmark = json.loads(next(folder.glob("*/benchmark.json")).read_text())
     throughput = benchmark["throughput"]
     return Row(
         group=benchmark["group_id"],
         name=benchmark["function_id"],
         least=min(times),
-        median=estimates["median"]["point_estimate"] * 1e-9,
+        median=median(times),
         elements=None if throughput is None else throughput["Elements"],
     )
 

@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import signal
+import struct
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 
 import pytest
 
@@ -162,6 +169,34 @@ def test_interrupted_it_prints_the_sizes_that_are_done(monkeypatch: pytest.Monke
     out, err = capsys.readouterr()
     assert [row["size(B)"] for row in json.loads(out)["results"]] == [1024, 1024]
     assert err == "trncomm: interrupted after 3 of 12 runs\n"
+
+
+def test_on_a_terminal_a_bar_shows_progress_and_an_interrupt_ends_it() -> None:
+    """The first size is long done when the bar appears, and the second takes seconds."""
+    terminal, end = pty.openpty()
+    # A terminal without a width has no bar.
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    # What starts the tests may have told them to ignore interrupts, which a new process inherits.
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from trncomm.cli import main; sys.exit(main())"
+    options = ["-b", "1M", "-e", "8G", "-f", "8192", "--model", "packet", "--algorithms", "ring"]
+    command = [sys.executable, "-c", code, "compare", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True) as process:
+        os.close(end)
+        shown = b""
+        while b"%" not in shown:
+            shown += os.read(terminal, 1024)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout is not None
+        table = process.stdout.read()
+    # Ends in an error, as nobody has the other end any more.
+    with suppress(OSError):
+        while text := os.read(terminal, 1024):
+            shown += text
+    os.close(terminal)
+    assert process.returncode == 130
+    assert [line.split()[0] for line in table.splitlines() if line[:10].strip().isdigit()] == ["1048576"]
+    assert b"interrupted after 1 of 2 runs" in shown
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import get_args
 
 import numpy as np
@@ -133,6 +134,15 @@ def long_run(topology: tc.Topology, *, progress: object = None) -> tc.Result:
     )
 
 
+@pytest.fixture
+def _interrupts() -> Iterator[None]:
+    """Interrupts raise, also where what starts the tests has told them to ignore interrupts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interrupts")
 def test_ctrl_c_ends_a_long_run(ultraserver: tc.Topology) -> None:
     """The signal comes from another thread, which can send it only if the engine has let go of the interpreter."""
     interrupt = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))

@@ -88,10 +88,12 @@ proptest! {
     #[test]
     fn the_full_packet_model_without_limits_is_the_plain_one(job in traffic_job()) {
         let Job { topology, schedule, size, element } = &job;
+        // As many elements as chunks, so that no message is empty.
+        let size = (*size).max(schedule.chunks() * element);
         let full = Switched::new(topology).expect("rates that fit");
         let plain = Packet::new(topology).expect("rates that fit");
-        let full = run_on(topology, schedule, *size, *element, full);
-        let plain = run_on(topology, schedule, *size, *element, plain);
+        let full = run_on(topology, schedule, size, *element, full);
+        let plain = run_on(topology, schedule, size, *element, plain);
         prop_assert_eq!(full.ok(), plain.ok());
     }
 
