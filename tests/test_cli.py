@@ -130,7 +130,6 @@ def test_without_a_command_it_shows_help(capsys: Captured) -> None:
         "run --set policy=ecmp",
         "run --set touches=1,1 --set memory_bandwidth=1TB/s",
         "run --set queues=0",
-        "compare --set memory_bandwidth=4.9TB/s",
         "machines trn9",
         "algorithms all_reduec",
         "comapre",
