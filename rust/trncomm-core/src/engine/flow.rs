@@ -64,6 +64,7 @@ mod agenda;
 mod classes;
 mod links;
 mod options;
+mod pairs;
 mod paths;
 mod service;
 mod solver;
@@ -74,7 +75,7 @@ use crate::ids::RankId;
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Bytes, PICOSECONDS_PER_SECOND, Time};
 use agenda::Agenda;
-use classes::{Classes, Member, NONE};
+use classes::{Classes, Joined, Member, NONE};
 use links::Links;
 pub use options::FlowOptions;
 use options::longest_latency;
@@ -90,7 +91,6 @@ const PAUSE_EVERY: u64 = 1 << 20;
 /// A message that enters later.
 #[derive(Clone, Copy, Debug)]
 struct Start {
-    order: u64,
     message: MessageId,
     source: RankId,
     destination: RankId,
@@ -110,10 +110,10 @@ pub struct Flow<'t> {
     starts: Agenda<Start>,
     /// (leader, stamp) of each component, at its first drain, or before for one of a single class.
     drains: Agenda<(u32, u32)>,
-    /// (order of posting, message).
+    /// (order of entering, message).
     deliveries: Agenda<(u64, MessageId)>,
     wakes: Agenda<u32>,
-    posted: u64,
+    entered: u64,
     /// Bytes that haven't drained.
     outstanding: u64,
     /// The lowest rate that a message alone may have, in bytes a second, but for those whose bytes touch a memory more
@@ -126,7 +126,6 @@ pub struct Flow<'t> {
     path: Vec<Use>,
     starting: Vec<Start>,
     draining: Vec<(u32, u32)>,
-    drained: Vec<Member>,
     delivered: Vec<(u64, MessageId)>,
     woken: Vec<u32>,
 }
@@ -149,7 +148,7 @@ impl<'t> Flow<'t> {
             drains: Agenda::default(),
             deliveries: Agenda::default(),
             wakes: Agenda::default(),
-            posted: 0,
+            entered: 0,
             outstanding: 0,
             slowest: options.least_rate(topology).min(slowest),
             longest: longest_latency(topology),
@@ -158,18 +157,17 @@ impl<'t> Flow<'t> {
             path: Vec::new(),
             starting: Vec::new(),
             draining: Vec::new(),
-            drained: Vec::new(),
             delivered: Vec::new(),
             woken: Vec::new(),
         }
     }
 
-    /// The present rate of every message that is being served, in bytes a second, in the order of posting.
+    /// The present rate of every message that is being served, in bytes a second, in the order of entering.
     pub fn rates(&mut self) -> Vec<(MessageId, f64)> {
         if !self.links.dirty.is_empty() {
             self.solve();
         }
-        let mut rates: Vec<_> = self.classes.members().collect();
+        let mut rates: Vec<_> = self.classes.served().collect();
         rates.sort_unstable_by_key(|&(order, ..)| order);
         rates.into_iter().map(|(_, message, rate)| (message, rate)).collect()
     }
@@ -177,9 +175,10 @@ impl<'t> Flow<'t> {
     /// A message enters now.
     fn start(&mut self, start: &Start) -> Result<(), SimulationError> {
         self.events += 1;
+        let member = self.member(start.message, start.bytes);
         if start.source == start.destination {
-            self.outstanding -= start.bytes.get();
-            self.deliveries.push(self.now, (start.order, start.message));
+            self.outstanding -= member.bytes;
+            self.deliveries.push(self.now, (member.order, member.message));
             return Ok(());
         }
         let class = match self.classes.find(start.source, start.destination) {
@@ -188,20 +187,34 @@ impl<'t> Flow<'t> {
         };
         let extent = self.classes.extent(class);
         self.hops += u64::from(extent.links);
-        if start.bytes == Bytes::ZERO {
-            self.deliveries
-                .push(self.now + extent.latency, (start.order, start.message));
-            return Ok(());
+        if member.bytes == 0 && !self.classes.all[class as usize].is_active {
+            let arrival = self.now + extent.latency;
+            self.deliveries.push(arrival, (member.order, member.message));
+        } else {
+            self.join(class, member);
         }
-        self.join(class, start.message, start.bytes.get(), start.order);
         Ok(())
     }
 
+    /// A message as part of a class, the next in the order of entering.
+    fn member(&mut self, message: MessageId, bytes: Bytes) -> Member {
+        self.entered += 1;
+        Member {
+            order: self.entered,
+            message,
+            bytes: bytes.get(),
+        }
+    }
+
     /// Adds a message to a class.
-    fn join(&mut self, class: u32, message: MessageId, bytes: u64, order: u64) {
-        let is_new = self.classes.join(class, message, bytes, order, self.now);
+    fn join(&mut self, class: u32, member: Member) {
+        let Joined::Starts { is_new } = self.classes.join(class, member, self.now) else {
+            return;
+        };
         let path = self.classes.path(class);
-        if self.links.enter(path, bytes, class, is_new, self.now) {
+        let is_alone = self.links.enter(path, class, is_new, self.now);
+        self.links.carry(path, member.bytes);
+        if is_alone {
             self.plan_lone(class);
         } else {
             self.links.mark_dirty(path);
@@ -211,13 +224,14 @@ impl<'t> Flow<'t> {
     fn add_class(&mut self, source: RankId, destination: RankId) -> Result<u32, SimulationError> {
         let extent = self.paths.find(source, destination, &mut self.path)?;
         let cap = self.options.cap_over(extent.latency);
-        Ok(self.classes.add(source, destination, &self.path, extent, cap))
+        let lone = lone_rate(&self.path, cap, &self.links);
+        let pair = (source, destination);
+        Ok(self.classes.add(pair, &self.path, extent, lone, cap))
     }
 
     /// Brings the rate of a class up to date that is alone on its path, without looking at others.
     fn plan_lone(&mut self, class: u32) {
-        let rate = lone_rate(class, &self.links, &self.classes).expect("no other class crosses its links");
-        if let Some((finish, stamp)) = self.classes.set_lone_rate(class, rate, self.now) {
+        if let Some((finish, stamp)) = self.classes.set_lone_rate(class, self.now) {
             self.drains.push(finish, (class, stamp));
             self.forget_drains();
         }
@@ -257,43 +271,56 @@ impl<'t> Flow<'t> {
                 continue;
             }
             let mut at = leader;
+            let mut all_go_on = true;
             while at != NONE {
                 let next = self.classes.all[at as usize].next;
-                self.classes.take_drained(at, self.now, &mut self.drained);
-                if !self.drained.is_empty() {
-                    self.leave(at);
+                if let Some(member) = self.classes.drained(at, self.now) {
+                    all_go_on &= self.deliver(at, member);
                 }
                 at = next;
+            }
+            if all_go_on {
+                // No rate has changed: each message that drained is followed by one over the same links.
+                let finish = self.classes.plan_again(leader);
+                self.drains.push(finish, (leader, stamp));
             }
         }
         self.draining = draining;
     }
 
-    /// Takes the messages that have drained off the links of their class.
-    fn leave(&mut self, class: u32) {
-        let count = u32::try_from(self.drained.len()).expect("fewer messages than 2^32");
-        let ended = self.classes.all[class as usize].count == 0;
-        let path = self.classes.path(class);
-        let is_alone = self.links.leave(path, count, ended, self.now);
-        if !is_alone {
-            self.links.mark_dirty(path);
-        }
-        self.events += u64::from(count);
+    /// Delivers a message that has drained and lets the next one of its class follow; says whether there is one.
+    fn deliver(&mut self, class: u32, drained: Member) -> bool {
         let is_touch = self.classes.is_touch(class);
         let arrival = self.now + self.classes.extent(class).latency;
-        for member in self.drained.drain(..) {
+        let mut member = drained;
+        loop {
+            self.events += 1;
             self.outstanding -= member.bytes;
             if is_touch {
                 self.wakes.push(self.now, member.message);
             } else {
                 self.deliveries.push(arrival, (member.order, member.message));
             }
+            let Some(next) = self.classes.move_up(class, self.now) else {
+                self.leave(class);
+                return false;
+            };
+            if next.bytes > 0 {
+                self.links.carry(self.classes.path(class), next.bytes);
+                return true;
+            }
+            member = next;
         }
-        match (is_alone, ended) {
-            (true, true) => self.classes.free_now(class),
-            (true, false) => self.plan_lone(class),
-            (false, true) => self.classes.free_later(class),
-            (false, false) => {}
+    }
+
+    /// Takes a class that has ended off its links.
+    fn leave(&mut self, class: u32) {
+        let path = self.classes.path(class);
+        if self.links.leave(path, self.now) {
+            self.classes.free_now(class);
+        } else {
+            self.links.mark_dirty(path);
+            self.classes.free_later(class);
         }
     }
 
@@ -346,13 +373,11 @@ impl Network for Flow<'_> {
         self.check_latency(source, destination)?;
         self.outstanding = self.check_horizon(at, bytes)?;
         let start = Start {
-            order: self.posted,
             message,
             source,
             destination,
             bytes,
         };
-        self.posted += 1;
         if at == self.now {
             self.start(&start)
         } else {
@@ -374,11 +399,11 @@ impl Network for Flow<'_> {
                 latency: Time::ZERO,
                 links: 0,
             };
-            self.classes.add(rank, rank, &path, extent, f64::INFINITY)
+            let lone = lone_rate(&path, f64::INFINITY, &self.links);
+            self.classes.add((rank, rank), &path, extent, lone, f64::INFINITY)
         });
-        let order = self.posted;
-        self.posted += 1;
-        self.join(class, token, bytes.get(), order);
+        let member = self.member(token, bytes);
+        self.join(class, member);
         Ok(())
     }
 
@@ -414,11 +439,6 @@ impl Network for Flow<'_> {
                 return Advance::Paused(next);
             }
         }
-    }
-
-    /// A short message overtakes a long one that shares its route.
-    fn keeps_order(&self) -> bool {
-        false
     }
 
     fn traffic(&self) -> Traffic {

@@ -1,4 +1,5 @@
-//! The plain solver: every message by itself, and all rates from nothing at every event.
+//! The plain solver: every message by itself, and all rates from nothing at every event. Messages from one rank to
+//! another stand in line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,7 @@ struct Message {
     id: MessageId,
     /// Whether its bytes pass a memory and go nowhere; its number is a token then.
     is_touch: bool,
+    ends: (RankId, RankId),
     enters: u64,
     /// How much of each byte each resource serves.
     path: BTreeMap<Resource, f64>,
@@ -32,7 +34,7 @@ struct Message {
 }
 
 impl Message {
-    fn is_fluid(&self, now: u64) -> bool {
+    fn is_inside(&self, now: u64) -> bool {
         self.arrives.is_none() && self.enters <= now
     }
 }
@@ -61,8 +63,35 @@ impl<'t> Plain<'t> {
     /// The present rates, in the order of posting.
     pub fn rates(&mut self) -> Vec<(MessageId, f64)> {
         self.solve();
-        let fluid = self.messages.iter().filter(|message| message.is_fluid(self.now));
+        let fluid = self.served().into_iter().map(|index| &self.messages[index]);
         fluid.map(|message| (message.id, message.rate)).collect()
+    }
+
+    /// The first message of each line, by their places in the order of posting.
+    fn served(&self) -> Vec<usize> {
+        let inside = |index: &usize| self.messages[*index].is_inside(self.now);
+        let mut first: BTreeMap<(RankId, RankId), (u64, usize)> = BTreeMap::new();
+        for index in (0..self.messages.len()).filter(inside) {
+            let message = &self.messages[index];
+            let place = (message.enters, index);
+            let known = first.entry(message.ends).or_insert(place);
+            *known = place.min(*known);
+        }
+        let mut served: Vec<usize> = first.into_values().map(|(_, index)| index).collect();
+        served.sort_unstable();
+        served
+    }
+
+    /// Lets empty messages go whose turn has come.
+    fn pass_empty(&mut self) {
+        while let Some(index) = self
+            .served()
+            .into_iter()
+            .find(|&index| self.messages[index].bytes == 0.0)
+        {
+            let message = &mut self.messages[index];
+            message.arrives = Some(self.now + message.latency);
+        }
     }
 
     fn capacity(&self, resource: Resource) -> f64 {
@@ -116,9 +145,8 @@ impl<'t> Plain<'t> {
     }
 
     fn solve(&mut self) {
-        let mut waiting: BTreeSet<usize> = (0..self.messages.len())
-            .filter(|&index| self.messages[index].is_fluid(self.now))
-            .collect();
+        self.pass_empty();
+        let mut waiting: BTreeSet<usize> = self.served().into_iter().collect();
         let fluid = waiting.clone();
         while !waiting.is_empty() {
             let resources: BTreeSet<Resource> = waiting
@@ -184,12 +212,13 @@ impl Network for Plain<'_> {
         self.messages.push(Message {
             id: message,
             is_touch: false,
+            ends: (source, destination),
             enters,
             latency,
             bytes: bytes.get() as f64,
             left: bytes.get() as f64,
             rate: 0.0,
-            arrives: (bytes == Bytes::ZERO || is_nowhere).then_some(enters + latency),
+            arrives: is_nowhere.then_some(enters),
             path,
         });
         Ok(())
@@ -199,6 +228,7 @@ impl Network for Plain<'_> {
         self.messages.push(Message {
             id: token,
             is_touch: true,
+            ends: (rank, rank),
             enters: self.now,
             latency: 0,
             bytes: bytes.get() as f64,
@@ -218,16 +248,19 @@ impl Network for Plain<'_> {
         loop {
             self.solve();
             let now = self.now;
-            let next = self.messages.iter().map(|message| match message.arrives {
-                Some(arrives) => arrives,
-                None if message.enters > now => message.enters,
-                None => drains(now, message.left, message.bytes, message.rate),
+            let served = self.served();
+            let drain = |message: &Message| drains(now, message.left, message.bytes, message.rate);
+            let known = self.messages.iter().filter_map(|message| match message.arrives {
+                Some(arrives) => Some(arrives),
+                None => (message.enters > now).then_some(message.enters),
             });
+            let next = known.chain(served.iter().map(|&index| drain(&self.messages[index])));
             let Some(next) = next.chain(self.wakes.iter().map(|&(at, _)| at)).min() else {
                 return Advance::Idle;
             };
-            for message in self.messages.iter_mut().filter(|message| message.is_fluid(now)) {
-                if drains(now, message.left, message.bytes, message.rate) <= next {
+            for index in served {
+                let message = &mut self.messages[index];
+                if drain(message) <= next {
                     message.arrives = Some(next + message.latency);
                 }
                 message.left -= message.rate * (next - now) as f64 / 1e12;
@@ -250,10 +283,6 @@ impl Network for Plain<'_> {
                 return Advance::Due(Time::from_picoseconds(next));
             }
         }
-    }
-
-    fn keeps_order(&self) -> bool {
-        false
     }
 
     fn traffic(&self) -> Traffic {

@@ -94,24 +94,48 @@ fn the_bottleneck_moves_when_a_flow_ends() {
 
 #[test]
 fn a_late_flow_takes_its_share_from_when_it_enters() {
-    let topology = line(&[1]);
+    let topology = line(&[1, 1]);
     // 500 of the first are served when the second enters; both have 500 left at half the rate.
     let late = Post {
         at: 500_000,
-        ..post(0, 1, 500)
+        ..post(1, 2, 500)
     };
     assert_eq!(
-        deliveries(&mut flow(&topology), &[post(0, 1, 1000), late]),
+        deliveries(&mut flow(&topology), &[post(0, 2, 1000), late]),
         [1_500_000; 2]
     );
 }
 
 #[test]
-fn messages_of_one_route_end_in_the_order_of_their_sizes() {
-    let topology = line(&[1]);
-    // 100 each of three: 300 ns; 100 more each of two: 500 ns; 100 more of the last: 600 ns.
-    let posts = [post(0, 1, 300), post(0, 1, 100), post(0, 1, 200)];
-    assert_eq!(deliveries(&mut flow(&topology), &posts), [600_000, 300_000, 500_000]);
+fn messages_of_one_pair_are_served_in_the_order_of_entering() {
+    let topology = Topology::switch(4, 1, link(1, 7)).expect("a shape");
+    // The empty one waits for those before it, and takes no time by itself.
+    let posts = [post(0, 1, 300), post(0, 1, 100), post(0, 1, 0), post(0, 1, 200)];
+    assert_eq!(
+        deliveries(&mut flow(&topology), &posts),
+        [314_000, 414_000, 414_000, 614_000]
+    );
+    // What enters later waits, though it was posted first.
+    let late = Post {
+        at: 1000,
+        ..post(0, 1, 300)
+    };
+    assert_eq!(
+        deliveries(&mut flow(&topology), &[late, post(0, 1, 100)]),
+        [414_000, 114_000]
+    );
+}
+
+#[test]
+fn a_pair_with_a_line_has_the_share_of_one_message() {
+    let topology = Topology::switch(4, 1, link(1, 0)).expect("a shape");
+    // Two pairs share rank 2's link: 400 of each by 800 ns; rank 0's other 600 take 600 ns more.
+    let mut posts = vec![post(0, 2, 100); 10];
+    posts.push(post(1, 2, 400));
+    let times = deliveries(&mut flow(&topology), &posts);
+    let together = (1..=4).map(|piece| piece * 200_000);
+    let alone = (1..=6).map(|piece| 800_000 + piece * 100_000);
+    assert_eq!(times, together.chain(alone).chain([800_000]).collect::<Vec<u64>>());
 }
 
 #[test]

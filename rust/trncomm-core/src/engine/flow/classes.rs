@@ -1,10 +1,10 @@
-//! Classes: the messages that share a path, served alike.
+//! Classes: the messages of a pair of ranks, served one after the other over their path.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
+use super::pairs::Pairs;
 use super::paths::{Extent, Use};
-use super::service::{Rate, Served, drain_time, is_drained, shared_time};
+use super::service::{Rate, Served, drain_time, shared_time};
 use crate::engine::network::MessageId;
 use crate::ids::RankId;
 use crate::units::Time;
@@ -12,18 +12,22 @@ use crate::units::Time;
 /// The end of a chain of classes.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The fewest places of the table of known pairs.
-const LEAST_KNOWN: usize = 1 << 10;
-
-/// A message on its way. Ordered by when it ends, then by when it was posted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A message of a class.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    /// It has been served once its class has been served this much.
-    until: Served,
-    /// Its place in the order of posting.
+    /// Its place in the order of entering.
     pub(super) order: u64,
     pub(super) message: MessageId,
     pub(super) bytes: u64,
+}
+
+/// What a message finds that enters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// Another message of its class, for whose end it waits.
+    Waits,
+    /// A class that had none. Where it `is_new`, the links of the path don't list it yet, and have to from now on.
+    Starts { is_new: bool },
 }
 
 /// What filling looks at.
@@ -31,17 +35,17 @@ pub(super) struct Member {
 pub(super) struct Class {
     path: u32,
     hops: u32,
-    /// How many messages there are.
-    pub(super) count: u32,
+    /// Whether one of its messages is being served.
+    pub(super) is_active: bool,
     /// The solve that last reached the class, one more once it has its rate.
     pub(super) reached: u32,
     /// The next class of the same component.
     pub(super) next: u32,
     /// How often the class was solved or ended: what was planned for an earlier stamp is off.
     pub(super) stamp: u32,
-    /// The rate of each message, in bytes a second.
+    /// In bytes a second.
     rate: f64,
-    /// When the first message to end has drained; nothing where that isn't known yet.
+    /// When the message has drained; nothing where that isn't known yet.
     finish: Option<Time>,
     /// When what is planned for the class comes up, for its present stamp: at `finish`, or before, to be put off then.
     planned: Option<Time>,
@@ -53,15 +57,19 @@ struct Detail {
     source: u32,
     destination: u32,
     extent: Extent,
-    /// The highest rate of a message, in bytes a second.
+    /// The highest rate, in bytes a second.
     cap: f64,
+    /// The rate that the class has when it is alone on its path.
+    lone: Rate,
+    rate: Rate,
+    /// What the present message has been served.
     served: Served,
     /// When `served` was right.
     since: Time,
-    first: Member,
-    /// Boxed, as most classes have one message.
-    #[allow(clippy::box_collection)] // a heap by itself takes 16 bytes more, in every class
-    others: Option<Box<BinaryHeap<Reverse<Member>>>>,
+    present: Member,
+    /// The messages that wait. Boxed, as most classes have one message at a time.
+    #[allow(clippy::box_collection)] // a queue by itself takes 24 bytes more, in every class
+    line: Option<Box<VecDeque<Member>>>,
     /// Whether the links of its path list it.
     attached: bool,
     /// Whether it is in the queue of slots to use again.
@@ -78,9 +86,8 @@ pub(super) struct Classes {
     /// Unused blocks, by the power of their size.
     blocks: Vec<Vec<u32>>,
     free: VecDeque<u32>,
-    /// The class of a pair of ranks at the place that the pair hashes to. A pair may push out another, which then
-    /// gets a second class; that costs time and changes no result, since classes of one path are served alike.
-    known: Vec<u32>,
+    /// INVARIANT: each class has a pair of its own, so that the messages of a pair stand in one line.
+    pairs: Pairs,
     /// Classes with messages.
     pub(super) active: usize,
     /// Classes that ended since the rates were last solved.
@@ -98,7 +105,7 @@ impl Classes {
             paths: Vec::new(),
             blocks: Vec::new(),
             free: VecDeque::new(),
-            known: vec![NONE; LEAST_KNOWN],
+            pairs: Pairs::default(),
             active: 0,
             ended: Vec::new(),
             memo: (0, 1, 1, Time::ZERO),
@@ -106,55 +113,50 @@ impl Classes {
         }
     }
 
-    /// The class from one rank to another, with messages or without, if it is known.
+    /// The class from one rank to another, with messages or without, if there is one.
     pub(super) fn find(&self, source: RankId, destination: RankId) -> Option<u32> {
-        let class = self.known[self.place(source.get(), destination.get())];
-        let detail = self.details.get(class as usize)?;
-        (detail.source == source.get() && detail.destination == destination.get()).then_some(class)
+        self.pairs.find(source.get(), destination.get())
     }
 
-    fn place(&self, source: u32, destination: u32) -> usize {
-        // Fibonacci hashing of the source (the high bits of a product with 2^64 over the golden ratio) keeps sources
-        // apart; destinations next to each other are next to each other in the table, as they are often posted.
-        let bits = self.known.len().trailing_zeros();
-        let hash = u64::from(source).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - bits);
-        let hash = usize::try_from(hash).expect("a place of a table in memory");
-        (hash + destination as usize) & (self.known.len() - 1)
-    }
-
-    /// A new class without messages.
-    pub(super) fn add(&mut self, source: RankId, destination: RankId, path: &[Use], extent: Extent, cap: f64) -> u32 {
-        if self.all.len() * 2 >= self.known.len() {
-            self.grow();
-        }
+    /// A new class without messages, of a pair that has none, whose messages get `lone` when they are alone and at most
+    /// `cap` bytes a second.
+    pub(super) fn add(
+        &mut self,
+        (source, destination): (RankId, RankId),
+        path: &[Use],
+        extent: Extent,
+        lone: Rate,
+        cap: f64,
+    ) -> u32 {
         let detail = Detail {
             source: source.get(),
             destination: destination.get(),
             extent,
             cap,
+            lone,
+            rate: lone,
             served: Served::default(),
             since: Time::ZERO,
-            first: Member {
-                until: Served::default(),
+            present: Member {
                 order: 0,
                 message: 0,
                 bytes: 0,
             },
-            others: None,
+            line: None,
             attached: false,
             queued: false,
         };
         let slot = self.unused();
-        let id = slot.unwrap_or_else(|| u32::try_from(self.all.len()).expect("fewer classes than messages"));
         let stamp = slot.map_or(0, |slot| self.all[slot as usize].stamp);
         if let Some(slot) = slot {
-            let old = &self.all[slot as usize];
+            let (old, detail) = (&self.all[slot as usize], &self.details[slot as usize]);
             self.blocks[power(old.hops)].push(old.path);
+            self.pairs.remove(detail.source, detail.destination);
         }
         let class = Class {
             path: self.store(path),
             hops: u32::try_from(path.len()).expect("a path has fewer links than the topology"),
-            count: 0,
+            is_active: false,
             reached: 0,
             next: NONE,
             stamp,
@@ -162,15 +164,16 @@ impl Classes {
             finish: None,
             planned: None,
         };
-        if slot.is_some() {
-            self.all[id as usize] = class;
-            self.details[id as usize] = detail;
+        let id = if let Some(slot) = slot {
+            self.all[slot as usize] = class;
+            self.details[slot as usize] = detail;
+            slot
         } else {
             self.all.push(class);
             self.details.push(detail);
-        }
-        let place = self.place(source.get(), destination.get());
-        self.known[place] = id;
+            u32::try_from(self.all.len() - 1).expect("fewer classes than messages")
+        };
+        self.pairs.insert(source.get(), destination.get(), id);
         id
     }
 
@@ -183,14 +186,6 @@ impl Classes {
             }
         }
         None
-    }
-
-    fn grow(&mut self) {
-        self.known = vec![NONE; self.known.len() * 2];
-        for (id, detail) in (0..).zip(&self.details) {
-            let place = self.place(detail.source, detail.destination);
-            self.known[place] = id;
-        }
     }
 
     fn store(&mut self, path: &[Use]) -> u32 {
@@ -229,38 +224,26 @@ impl Classes {
         self.details[class as usize].cap
     }
 
-    /// Adds a message; says whether the links of the path don't list the class yet, and have to from now on.
-    pub(super) fn join(&mut self, id: u32, message: MessageId, bytes: u64, order: u64, now: Time) -> bool {
+    /// Adds a message to the end of the line.
+    pub(super) fn join(&mut self, id: u32, member: Member, now: Time) -> Joined {
         let (class, detail) = (&mut self.all[id as usize], &mut self.details[id as usize]);
-        if class.count == 0 {
-            detail.served = Served::default();
-            class.rate = 0.0;
-        } else {
-            detail.served = detail.served.after(class.rate, now - detail.since);
+        if class.is_active {
+            detail.line.get_or_insert_default().push_back(member);
+            return Joined::Waits;
         }
+        class.is_active = true;
+        class.rate = 0.0;
+        class.finish = None;
+        self.active += 1;
+        detail.present = member;
+        detail.served = Served::default();
         detail.since = now;
-        let member = Member {
-            until: detail.served.plus(bytes),
-            order,
-            message,
-            bytes,
-        };
-        class.count += 1;
-        if class.count == 1 {
-            self.active += 1;
-            detail.first = member;
-            class.finish = None;
-        } else if member < detail.first {
-            let later = std::mem::replace(&mut detail.first, member);
-            detail.others.get_or_insert_default().push(Reverse(later));
-            class.finish = None;
-        } else {
-            detail.others.get_or_insert_default().push(Reverse(member));
+        Joined::Starts {
+            is_new: !std::mem::replace(&mut detail.attached, true),
         }
-        !std::mem::replace(&mut detail.attached, true)
     }
 
-    /// Gives every message of a class its rate; returns when the first of them will have drained.
+    /// Gives a class its rate; returns when its message will have drained.
     pub(super) fn set_rate(&mut self, id: u32, rate: Rate, now: Time) -> Time {
         let (class, detail) = (&mut self.all[id as usize], &mut self.details[id as usize]);
         if class.rate.to_bits() == rate.value.to_bits()
@@ -273,9 +256,16 @@ impl Classes {
             detail.since = now;
         }
         class.rate = rate.value;
-        let first = &detail.first;
+        detail.rate = rate;
+        self.plan_finish(id, now)
+    }
+
+    /// Finds out when the present message of a class, `now` served what it says, will have drained.
+    fn plan_finish(&mut self, id: u32, now: Time) -> Time {
+        let (class, detail) = (&mut self.all[id as usize], &mut self.details[id as usize]);
+        let (rate, bytes) = (detail.rate, detail.present.bytes);
         let exact = rate.share.and_then(|(bandwidth, weight)| {
-            let bytes = first.until.whole_left(detail.served)?;
+            let bytes = detail.served.whole_left(bytes)?;
             let (known_bytes, known_bandwidth, known_weight, time) = self.memo;
             if (bytes, bandwidth, weight) == (known_bytes, known_bandwidth, known_weight) {
                 return Some(time);
@@ -286,16 +276,17 @@ impl Classes {
         });
         let drain = exact
             .filter(|&time| time > Time::ZERO)
-            .unwrap_or_else(|| drain_time(first.until.left(detail.served), first.bytes, rate));
+            .unwrap_or_else(|| drain_time(detail.served.left(bytes), bytes, rate));
         let finish = now + drain;
         class.finish = Some(finish);
         finish
     }
 
-    /// As [`Self::set_rate`] for a class that is a component by itself; returns what is to be planned for it, the instant
-    /// and the stamp, unless what is planned comes up in time.
-    pub(super) fn set_lone_rate(&mut self, id: u32, rate: Rate, now: Time) -> Option<(Time, u32)> {
-        let finish = self.set_rate(id, rate, now);
+    /// Gives a class that is a component by itself its rate; returns what is to be planned for it, the instant and the
+    /// stamp, unless what is planned comes up in time.
+    pub(super) fn set_lone_rate(&mut self, id: u32, now: Time) -> Option<(Time, u32)> {
+        let lone = self.details[id as usize].lone;
+        let finish = self.set_rate(id, lone, now);
         let class = &mut self.all[id as usize];
         class.next = NONE;
         if class.planned.is_some_and(|planned| planned <= finish) {
@@ -321,33 +312,52 @@ impl Classes {
         class.stamp = class.stamp.wrapping_add(1);
     }
 
-    /// Takes the messages that have drained at `now` out of the class.
-    pub(super) fn take_drained(&mut self, id: u32, now: Time, drained: &mut Vec<Member>) {
-        let (class, detail) = (&mut self.all[id as usize], &mut self.details[id as usize]);
+    /// When the first message of a component, in which no rate has changed, will have drained.
+    pub(super) fn plan_again(&mut self, leader: u32) -> Time {
+        let mut first = None;
+        let mut at = leader;
+        while at != NONE {
+            let class = &self.all[at as usize];
+            first = match (first, class.finish) {
+                (Some(first), Some(finish)) => Some(std::cmp::min::<Time>(first, finish)),
+                (known, None) | (None, known) => known,
+            };
+            at = class.next;
+        }
+        let first = first.expect("a class that goes on drains");
+        let class = &mut self.all[leader as usize];
+        class.planned = (class.next == NONE).then_some(first);
+        first
+    }
+
+    /// The message of a class that has drained at `now`, if it has.
+    pub(super) fn drained(&mut self, id: u32, now: Time) -> Option<Member> {
+        let class = &mut self.all[id as usize];
         if class.finish != Some(now) {
-            return;
+            return None;
         }
         class.finish = None;
-        if class.count > 1 {
-            detail.served = detail.served.after(class.rate, now - detail.since);
-            detail.since = now;
-        }
-        loop {
-            drained.push(detail.first);
-            class.count -= 1;
-            let Some(Reverse(next)) = detail.others.as_mut().and_then(|others| others.pop()) else {
-                break;
-            };
-            detail.first = next;
-            if !is_drained(next.until.left(detail.served), next.bytes) {
-                break;
-            }
-        }
-        if class.count == 0 {
+        Some(self.details[id as usize].present)
+    }
+
+    /// Takes the next message of the line, for which the rate of the class stays as it is; nothing where none waits. Then
+    /// the class has ended.
+    pub(super) fn move_up(&mut self, id: u32, now: Time) -> Option<Member> {
+        let (class, detail) = (&mut self.all[id as usize], &mut self.details[id as usize]);
+        let Some(next) = detail.line.as_mut().and_then(|line| line.pop_front()) else {
+            class.is_active = false;
             class.planned = None;
             class.stamp = class.stamp.wrapping_add(1);
             self.active -= 1;
+            return None;
+        };
+        detail.present = next;
+        detail.served = Served::default();
+        detail.since = now;
+        if next.bytes > 0 {
+            self.plan_finish(id, now);
         }
+        Some(next)
     }
 
     /// A class without messages is to be freed once the links of its path list it no more.
@@ -364,26 +374,17 @@ impl Classes {
         }
     }
 
-    /// Every message as (order of posting, message, rate).
-    pub(super) fn members(&self) -> impl Iterator<Item = (u64, MessageId, f64)> {
-        let active = self.all.iter().zip(&self.details).filter(|(class, _)| class.count > 0);
-        active.flat_map(|(class, detail)| {
-            let others = detail
-                .others
-                .iter()
-                .flat_map(|others| others.iter())
-                .map(|Reverse(member)| member);
-            std::iter::once(&detail.first)
-                .chain(others)
-                .map(|member| (member.order, member.message, class.rate))
-        })
+    /// Every message that is being served as (order of entering, message, rate).
+    pub(super) fn served(&self) -> impl Iterator<Item = (u64, MessageId, f64)> {
+        let active = self.all.iter().zip(&self.details).filter(|(class, _)| class.is_active);
+        active.map(|(class, detail)| (detail.present.order, detail.present.message, class.rate))
     }
 
     /// Frees the slots of the classes that ended and are empty still; the links of their paths list them no more.
     pub(super) fn free_ended(&mut self) {
         let mut ended = std::mem::take(&mut self.ended);
         for id in ended.drain(..) {
-            if self.all[id as usize].count == 0 {
+            if !self.all[id as usize].is_active {
                 self.free_now(id);
             }
         }

@@ -72,9 +72,9 @@ impl Links {
         }
     }
 
-    /// A message of `bytes` begins to cross the links of `path`, which list its class from now on where they don't yet;
-    /// says whether no other class crosses any of them.
-    pub(super) fn enter(&mut self, path: &[Use], bytes: u64, class: u32, is_new: bool, now: Time) -> bool {
+    /// A class begins to cross the links of `path`, which list it from now on where they don't yet; says whether no other
+    /// class crosses any of them.
+    pub(super) fn enter(&mut self, path: &[Use], class: u32, is_new: bool, now: Time) -> bool {
         let mut alone = true;
         for &Use { resource, weight } in path {
             let link = &mut self.all[resource as usize];
@@ -82,10 +82,20 @@ impl Links {
                 link.busy_since = now;
             }
             link.weight += u64::from(weight);
-            link.carried += u128::from(bytes) * u128::from(weight);
             if is_new {
                 link.users.push(class);
             }
+            alone &= link.users.len() == 1;
+        }
+        alone
+    }
+
+    /// Counts the bytes of a message that begins to cross the links of `path`; says whether no other class does.
+    pub(super) fn carry(&mut self, path: &[Use], bytes: u64) -> bool {
+        let mut alone = true;
+        for &Use { resource, weight } in path {
+            let link = &mut self.all[resource as usize];
+            link.carried += u128::from(bytes) * u128::from(weight);
             alone &= link.users.len() == 1;
         }
         alone
@@ -102,44 +112,39 @@ impl Links {
         }
     }
 
-    /// `count` messages of one class have crossed the links of `path`; `ended` if they were its last. Says whether no
-    /// other class crosses any of the links; then the class, where it ended, is listed no more.
-    pub(super) fn leave(&mut self, path: &[Use], count: u32, ended: bool, now: Time) -> bool {
+    /// A class has ended that crossed the links of `path`. Says whether no other class crosses any of them; then it is
+    /// listed no more.
+    pub(super) fn leave(&mut self, path: &[Use], now: Time) -> bool {
         let mut alone = true;
         for hop in path {
             let link = &mut self.all[hop.index()];
-            link.weight -= u64::from(count) * u64::from(hop.weight);
+            link.weight -= u64::from(hop.weight);
             if link.weight == 0 {
                 link.busy += (now - link.busy_since).picoseconds();
             }
             alone &= link.users.len() == 1;
         }
-        if ended {
-            for hop in path {
-                let link = &mut self.all[hop.index()];
-                if alone {
-                    link.users.clear();
-                } else {
-                    link.stale = true;
-                }
+        for hop in path {
+            let link = &mut self.all[hop.index()];
+            if alone {
+                link.users.clear();
+            } else {
+                link.stale = true;
             }
         }
         alone
     }
 
-    /// The slowest link of `path` for `count` messages, as its bandwidth and the sum of their weights, where no other
-    /// class crosses any of them.
-    pub(super) fn lone_share(&self, path: &[Use], count: u32) -> Option<(u64, u64)> {
-        let mut slowest = None;
-        for hop in path {
-            let link = &self.all[hop.index()];
-            if link.users.len() != 1 {
-                return None;
-            }
-            let share = (link.bandwidth, hop.weight);
-            slowest = Some(slowest.map_or(share, |least| slower(least, share)));
-        }
-        slowest.map(|(bandwidth, weight)| (bandwidth, u64::from(weight) * u64::from(count)))
+    /// Whether no two classes cross any of the links of `path`.
+    pub(super) fn is_lone(&self, path: &[Use]) -> bool {
+        path.iter().all(|hop| self.all[hop.index()].users.len() == 1)
+    }
+
+    /// The slowest link of `path`, as its bandwidth and the weight of a message.
+    pub(super) fn slowest(&self, path: &[Use]) -> (u64, u64) {
+        let shares = path.iter().map(|hop| (self.all[hop.index()].bandwidth, hop.weight));
+        let (bandwidth, weight) = shares.reduce(slower).expect("a path has links");
+        (bandwidth, weight.into())
     }
 
     /// Marks the links of `path` as solved.

@@ -6,8 +6,6 @@
 )]
 // This module is where rates (doubles) and times (integers) meet; each cast says below why it holds.
 
-use std::cmp::Ordering;
-
 use crate::units::{PICOSECONDS_PER_SECOND, Time};
 
 /// Relative differences below this are rounding: 2⁻⁴⁰.
@@ -20,7 +18,7 @@ const PER_PICOSECOND: f64 = 1.0 / PICOSECONDS_PER_SECOND as f64;
 /// A number of bytes that grows for long: whole bytes, and a fraction in [0, 1).
 ///
 /// A double alone would lose the small amounts as the sum grows. Here each addition errs by 2⁻⁵³ of what is added, so
-/// that what a message is served errs by that much of its own size, however long others were served before it.
+/// that what a message is served errs by that much of its own size, however often its rate changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Served {
     whole: u64,
@@ -28,14 +26,6 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// This and `bytes` more.
-    pub(super) fn plus(self, bytes: u64) -> Self {
-        Self {
-            whole: self.whole + bytes,
-            ..self
-        }
-    }
-
     /// This and what `rate` bytes a second bring in `span`.
     pub(super) fn after(self, rate: f64, span: Time) -> Self {
         // Spans between changes stay below 2^53 ps (2.5 hours) in all but absurd runs, and then err by 2⁻⁵³.
@@ -48,37 +38,23 @@ impl Served {
         }
     }
 
-    /// How much of `self` is left when `served` is done; negative when that is past it.
-    pub(super) fn left(self, served: Self) -> f64 {
-        self.whole.wrapping_sub(served.whole).cast_signed() as f64 + (self.fraction - served.fraction)
+    /// What is left of `bytes`; negative when that is past it.
+    pub(super) fn left(self, bytes: u64) -> f64 {
+        bytes.wrapping_sub(self.whole).cast_signed() as f64 - self.fraction
     }
 
-    /// What is left, where it is known to the byte.
-    pub(super) fn whole_left(self, served: Self) -> Option<u64> {
-        (self.fraction.to_bits() == served.fraction.to_bits()).then(|| self.whole.saturating_sub(served.whole))
-    }
-}
-
-impl Eq for Served {}
-
-impl Ord for Served {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.whole.cmp(&other.whole)).then(self.fraction.total_cmp(&other.fraction))
+    /// What is left of `bytes`, where it is known to the byte.
+    pub(super) fn whole_left(self, bytes: u64) -> Option<u64> {
+        (self.fraction == 0.0).then(|| bytes.saturating_sub(self.whole))
     }
 }
 
-impl PartialOrd for Served {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The rate of each message of a class.
+/// The rate of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rate {
     /// In bytes a second.
     pub(super) value: f64,
-    /// As a link's whole rate and the weight of the messages that it is shared by, where it is just that.
+    /// As a link's whole rate and the weight of the messages that share it, where it is just that.
     pub(super) share: Option<(u64, u64)>,
     /// The picoseconds that a byte takes.
     per_byte: f64,
@@ -102,11 +78,6 @@ pub(super) fn drain_time(left: f64, bytes: u64, rate: Rate) -> Time {
     let whole = picoseconds as i64;
     let rounded_up = whole + i64::from(picoseconds > whole as f64);
     Time::from_picoseconds(rounded_up.max(1).cast_unsigned())
-}
-
-/// Whether what is left of a message of `bytes` is rounding.
-pub(super) fn is_drained(left: f64, bytes: u64) -> bool {
-    left <= bytes as f64 * TOLERANCE
 }
 
 /// How long `bytes` take at the part of `bandwidth` that is `whole` of `weight`: exact, rounded up to a picosecond.

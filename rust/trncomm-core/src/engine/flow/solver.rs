@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::classes::{Classes, NONE};
 use super::links::Links;
+use super::paths::Use;
 use super::service::{Rate, TOLERANCE, rate_of};
 use crate::units::Time;
 
@@ -76,8 +77,8 @@ impl Solver {
         self.solve += 2;
     }
 
-    /// Gives a class that is alone on its path the rate of the slowest link; says whether the class that crosses the
-    /// link `seed` is.
+    /// Gives a class that is alone on its path the rate that it has there; says whether the class that crosses the link
+    /// `seed` is.
     fn lone(
         &mut self,
         seed: u32,
@@ -87,13 +88,14 @@ impl Solver {
         solved: &mut impl FnMut(Component),
     ) -> bool {
         let link = &mut links.all[seed as usize];
-        link.refresh(|class| classes.all[class as usize].count == 0);
+        link.refresh(|class| !classes.all[class as usize].is_active);
         let &[leader] = &link.users[..] else { return false };
-        let Some(rate) = lone_rate(leader, links, classes) else {
+        let path = classes.path(leader);
+        if !links.is_lone(path) {
             return false;
-        };
-        links.mark_solved(classes.path(leader), self.solve);
-        if let Some((finish, stamp)) = classes.set_lone_rate(leader, rate, now) {
+        }
+        links.mark_solved(path, self.solve);
+        if let Some((finish, stamp)) = classes.set_lone_rate(leader, now) {
             solved(Component { leader, stamp, finish });
         }
         true
@@ -109,7 +111,7 @@ impl Solver {
         while let Some(&id) = self.links.get(at) {
             at += 1;
             let link = &mut links.all[id as usize];
-            link.refresh(|class| classes.all[class as usize].count == 0);
+            link.refresh(|class| !classes.all[class as usize].is_active);
             // Borrowed out so that other links can be reached meanwhile.
             let users = std::mem::take(&mut link.users);
             for &user in &users {
@@ -306,27 +308,24 @@ impl Solver {
             return;
         }
         entry.reached = self.solve + 1;
-        let count = u64::from(entry.count);
         for hop in classes.path(class) {
             let link = &mut links.all[hop.index()];
             if link.served == 0 {
                 self.touched.push(hop.resource);
             }
-            link.served += count * u64::from(hop.weight);
+            link.served += u64::from(hop.weight);
         }
         let drained = classes.set_rate(class, rate, now);
         *finish = Some(finish.map_or(drained, |finish| finish.min(drained)));
     }
 }
 
-/// The rate of each message of a class that is alone on its path; nothing where it isn't.
-pub(super) fn lone_rate(class: u32, links: &Links, classes: &Classes) -> Option<Rate> {
-    let count = classes.all[class as usize].count;
-    let (bandwidth, weight) = links.lone_share(classes.path(class), count)?;
+/// The rate of a message that is alone on `path`, at most `cap`.
+pub(super) fn lone_rate(path: &[Use], cap: f64, links: &Links) -> Rate {
+    let (bandwidth, weight) = links.slowest(path);
     let capacity = rate_of(bandwidth) * f64::from(links.whole);
     let rate = Rate::new(level(capacity, weight), Some((bandwidth, weight)));
-    let cap = classes.cap(class);
-    Some(if rate.value <= cap { rate } else { capped(cap) })
+    if rate.value <= cap { rate } else { capped(cap) }
 }
 
 /// What a message that uses a link once gets of what is left of it for `waiting`.
