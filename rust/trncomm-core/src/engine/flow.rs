@@ -1,9 +1,10 @@
 //! The flow model: a message is a fluid that shares the links of its route max-min fairly with all others.
 //!
-//! A message posted at t enters at t, and is served at one rate on all links of its fixed route: the rate at which no
-//! message can get more without taking from one that has no more than itself, nor more than its cap. When its last
-//! byte has been served (it has *drained*), the message leaves the links; it is delivered after the sum of the
-//! latencies of its route. A message without bytes takes the latency alone.
+//! Messages from one rank to another are served one after the other, in the order in which they enter, as a chip's DMA
+//! engine serves them. The first of such a line is served at one rate on all links of its fixed route: the rate at which
+//! no message can get more without taking from one that has no more than itself, nor more than its cap. When its last
+//! byte has been served (it has *drained*), the next in line takes its place on the links, at once; it is delivered
+//! after the sum of the latencies of its route. A message without bytes takes the latency alone once its turn has come.
 //!
 //! **Latency last.** `SimGrid` lets a message wait out the latency first and then share. Where all routes have one
 //! latency, both give the same times, all shifted alike. Where they differ, this model agrees better with packets at
@@ -15,30 +16,30 @@
 //! **Events.** Starts, drains and deliveries are instants in integer picoseconds. All that changes at an instant is
 //! taken together, and rates are solved once, when time is about to move on. A message drains at the
 //! first picosecond by which it has been served in full. That is exact, in 128 bits, where the message has had one rate
-//! since it was posted and the rate is a link's bandwidth over a whole number, as it is for a message alone and for
+//! since its turn came and the rate is a link's bandwidth over a whole number, as it is for a message alone and for
 //! equal messages; elsewhere a drain may come early by 2⁻⁴⁰ of the time that the whole message takes at its last rate,
 //! the room left for the rounding of rates.
 //!
 //! **Rates** are solved by progressive filling (Bertsekas and Gallager, *Data Networks*, 2nd edition, section 6.5.2),
-//! with links in a heap by their level, the share that they would give each message that waits for one. Three things
-//! keep it cheap:
-//! - Only the connected components (of links and messages) in which something changed are solved; `SimGrid`'s lazy
-//!   partial invalidation is of this kind (Casanova et al., J. Parallel Distrib. Comput. 74(10), 2014).
-//! - Messages of one route are a class with one rate. Its messages end in the order of what the class must have
-//!   been served, counted since it began, as in the virtual time of fair queueing (Demers, Keshav and Shenker,
-//!   SIGCOMM 1989), so that a change of rate touches the class and not its messages.
+//! with links in a heap by their level, the share that they would give each message that waits for one. What keeps it
+//! cheap:
+//! - The unit is the *class*: all messages of a pair of ranks, which take one path. It has one rate, whatever the number
+//!   of its messages, and the path, its latency and its rate when alone are found once. A message that follows another
+//!   changes no rate.
+//! - Links and classes know one another: a link lists the classes that cross it, a class the links of its path. From
+//!   what changed, only the connected component of links and classes is walked and solved; `SimGrid`'s lazy partial
+//!   invalidation is of this kind (Casanova et al., J. Parallel Distrib. Comput. 74(10), 2014).
+//! - A class alone on its path is its own component, and has its rate without any look at others. What is planned for
+//!   it stays where its drain is only put off, and is looked at again when it comes up.
 //! - A component needs one event, the first drain among its classes: any drain changes the component, and it is solved
 //!   anew. Events of one instant share an entry of the heap.
 //!
-//! - A class alone on its path is its own component, and has its rate without any look at others. What is planned for
-//!   it stays where its first drain is only put off, and is looked at again when it comes up.
-//!
-//! Deliveries at one instant come in the order of posting. Memory is proportional to the messages under way.
+//! Deliveries at one instant come in the order of entering. Memory is proportional to the messages under way.
 //!
 //! **Memories.** Where the endpoint has a memory rate, the memories at both ends are links without latency, of which a
 //! message uses its rate times the touches of a byte. A level is then what is left of a link over the *weights* of those
-//! that wait for it: the max-min fair rates are still those of the messages. What a rank reduces or copies is a message
-//! that passes its memory alone, once for each touch.
+//! that wait for it: the max-min fair rates are still those of the messages. What a rank reduces or copies is a line of
+//! messages that pass its memory alone, once for each touch.
 //!
 //! **Several ways.** With a fixed policy a message takes the fixed route, with a flow hash the one that the hash picks, as
 //! in the packet model. Elsewhere it is split at every node over the links that are equally good there, evenly where packets
@@ -49,14 +50,13 @@
 //! **A window** of w bytes caps the rate of a message at w over twice the latency of its route.
 //!
 //! **Cost.** A change costs as much as the component in which it happens: nothing but its own route for a message alone,
-//! and all F messages where all are joined. Equal messages change together. F messages of one component
+//! and all F classes where all are joined. Equal messages change together. F messages of one component
 //! that all end at different instants, such as an all-to-all at once of random sizes, cost F² in all.
 //!
 //! **Against packets.** Completion times of contended collectives are within 5 % of those of the packet model for messages
-//! of 64 packets or more, but for four cases that docs/models.md shows with figures: messages that one rank posts at once
-//! over one route share it here, and are served one after the other there; latencies that are long against the messages
-//! fall elsewhere; a port there serves its own messages in order, so that links further on may stand idle; and
-//! spraying in turn may lock in with senders in step.
+//! of 64 packets or more, but for a few cases that docs/models.md shows with figures: latencies that are long against the
+//! messages fall elsewhere, and a port there serves its messages to several ranks in order, so that links further on may
+//! stand idle.
 //!
 //! What it does not do: buffers, headers, packets, bit errors.
 
@@ -414,24 +414,24 @@ impl Network for Flow<'_> {
     fn advance(&mut self, due: &mut Vec<Due>) -> Advance {
         let pause = self.solver.work + self.events + PAUSE_EVERY;
         loop {
-            let planned = [self.starts.next(), self.deliveries.next(), self.wakes.next()];
+            let starts = self.starts.next();
+            let planned = [starts, self.deliveries.next(), self.wakes.next()];
             let planned = planned.into_iter().flatten().min();
             if planned != Some(self.now) && !self.links.dirty.is_empty() {
                 self.solve();
             }
-            let Some(next) = planned.into_iter().chain(self.drains.next()).min() else {
+            let drains = self.drains.next();
+            let Some(next) = planned.into_iter().chain(drains).min() else {
                 return Advance::Idle;
             };
             self.now = next;
             // What drains goes first: a message that starts finds the links as they are left.
-            self.drain();
-            let mut starting = std::mem::take(&mut self.starting);
-            self.starts.take(next, &mut starting);
-            for start in starting.drain(..) {
-                self.start(&start)
-                    .expect("both ranks were checked when the message was posted");
+            if drains == Some(next) {
+                self.drain();
             }
-            self.starting = starting;
+            if starts == Some(next) {
+                self.begin();
+            }
             if self.collect(due) {
                 return Advance::Due(next);
             }
@@ -451,16 +451,33 @@ impl Network for Flow<'_> {
 }
 
 impl Flow<'_> {
+    /// Lets in what enters now.
+    fn begin(&mut self) {
+        let mut starting = std::mem::take(&mut self.starting);
+        self.starts.take(self.now, &mut starting);
+        for start in starting.drain(..) {
+            self.start(&start)
+                .expect("both ranks were checked when the message was posted");
+        }
+        self.starting = starting;
+    }
+
     /// Appends what is due now; says whether anything is.
     fn collect(&mut self, due: &mut Vec<Due>) -> bool {
-        self.deliveries.take(self.now, &mut self.delivered);
-        self.wakes.take(self.now, &mut self.woken);
-        let count = self.delivered.len() + self.woken.len();
-        self.events += count as u64;
-        self.delivered.sort_by_key(|&(order, _)| order);
-        due.extend(self.delivered.drain(..).map(|(_, message)| Due::Delivered(message)));
-        due.extend(self.woken.drain(..).map(Due::Woken));
-        count > 0
+        let before = due.len();
+        if self.deliveries.next() == Some(self.now) {
+            self.deliveries.take(self.now, &mut self.delivered);
+            if self.delivered.len() > 1 {
+                self.delivered.sort_by_key(|&(order, _)| order);
+            }
+            due.extend(self.delivered.drain(..).map(|(_, message)| Due::Delivered(message)));
+        }
+        if self.wakes.next() == Some(self.now) {
+            self.wakes.take(self.now, &mut self.woken);
+            due.extend(self.woken.drain(..).map(Due::Woken));
+        }
+        self.events += (due.len() - before) as u64;
+        due.len() > before
     }
 }
 

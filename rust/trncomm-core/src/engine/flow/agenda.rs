@@ -33,7 +33,37 @@ pub(super) struct Agenda<T> {
 struct Bucket<T> {
     /// Its number in the order of opening.
     number: u64,
-    items: Vec<T>,
+    /// Kept here, as most buckets of traffic that isn't symmetric hold one item.
+    first: Option<T>,
+    others: Vec<T>,
+}
+
+impl<T> Bucket<T> {
+    fn push(&mut self, item: T) {
+        if self.first.is_none() {
+            self.first = Some(item);
+        } else {
+            self.others.push(item);
+        }
+    }
+
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    fn append_to(&mut self, into: &mut Vec<T>) {
+        into.extend(self.first.take());
+        if !self.others.is_empty() {
+            into.append(&mut self.others);
+        }
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.others.retain(&mut keep);
+        if self.first.as_ref().is_some_and(|first| !keep(first)) {
+            self.first = (!self.others.is_empty()).then(|| self.others.remove(0));
+        }
+    }
 }
 
 impl<T> Default for Agenda<T> {
@@ -58,7 +88,7 @@ impl<T> Agenda<T> {
             Some(&(_, slot)) => slot,
             None => self.open(at),
         };
-        self.slots[slot as usize].items.push(item);
+        self.slots[slot as usize].push(item);
         self.len += 1;
     }
 
@@ -67,7 +97,8 @@ impl<T> Agenda<T> {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Bucket {
                 number: 0,
-                items: Vec::new(),
+                first: None,
+                others: Vec::new(),
             });
             u32::try_from(self.slots.len() - 1).expect("fewer instants than messages and streams")
         });
@@ -112,9 +143,9 @@ impl<T> Agenda<T> {
             taken.sort_unstable();
         }
         for (_, slot) in taken.drain(..) {
-            let items = &mut self.slots[slot as usize].items;
-            self.len -= items.len();
-            into.append(items);
+            let bucket = &mut self.slots[slot as usize];
+            self.len -= bucket.len();
+            bucket.append_to(into);
             self.close(slot);
         }
         self.taken = taken;
@@ -146,11 +177,11 @@ impl<T> Agenda<T> {
 
     /// Drops items of a bucket; closes it where none is left, and says whether one is.
     fn keep_bucket(&mut self, slot: u32, keep: &mut impl FnMut(&T) -> bool) -> bool {
-        let items = &mut self.slots[slot as usize].items;
-        self.len -= items.len();
-        items.retain(keep);
-        self.len += items.len();
-        let kept = !items.is_empty();
+        let bucket = &mut self.slots[slot as usize];
+        self.len -= bucket.len();
+        bucket.retain(keep);
+        self.len += bucket.len();
+        let kept = bucket.len() > 0;
         if !kept {
             self.close(slot);
         }
