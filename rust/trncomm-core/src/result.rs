@@ -1,5 +1,9 @@
 //! Results: what a run came to, in times, rates and loads.
 
+mod explanation;
+
+pub use explanation::{Explanation, Part};
+
 use crate::bounds::{Bound, tightest};
 use crate::collective::{Collective, Goal};
 use crate::engine::{Control, Model, Outcome, Progress, Untracked, simulate};
