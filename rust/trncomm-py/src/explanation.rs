@@ -37,7 +37,7 @@ pub struct Inputs {
 ///     >>> why.parts["propagation"], why.parts["serialisation"]
 ///     (3000000, 24576000)
 ///     >>> why.source.tolist()
-///     [2, 3, 0, 1, 2, 3]
+///     [3, 0, 1, 2, 3, 0]
 #[pyclass(frozen, module = "trncomm")]
 pub struct Explanation {
     core: Core,

@@ -1,7 +1,7 @@
 //! The Python binding: convert, call once, convert back.
 
 // What documents a class or a function is a Python docstring, with Python's markup.
-#![allow(clippy::doc_markdown)]
+#![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
 
 mod column;
 mod convert;

@@ -46,8 +46,8 @@ impl<'t> Journeys<'t> {
         let mut packets_of_all = Time::ZERO;
         for &hop in &self.route {
             let (whole, packet) = self.spans(hop, bytes)?;
-            journey.propagation = journey.propagation + self.resources.latency(hop.resource as usize);
-            packets_of_all = packets_of_all + packet;
+            journey.propagation += self.resources.latency(hop.resource as usize);
+            packets_of_all += packet;
             if whole > journey.serialisation {
                 (journey.serialisation, slowest) = (whole, packet);
             }

@@ -115,7 +115,7 @@ impl Explanation {
         total[Part::Late as usize] = self.late;
         for parts in &self.parts {
             for (sum, &part) in total.iter_mut().zip(parts) {
-                *sum = *sum + part;
+                *sum += part;
             }
         }
         total
