@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 
@@ -26,10 +24,48 @@ def test_chips_in_the_same_place_of_two_racks_are_joined_directly(ultraserver: t
     assert len(ultraserver.route(5, 6)) == 2
 
 
-def test_every_figure_is_a_keyword_and_every_keyword_a_figure() -> None:
-    keywords = set(inspect.signature(machines.trn3_ultraserver).parameters) - {"profile"}
-    for profile in machines.machine("trn3-ultraserver").profiles:
-        assert {figure.name for figure in machines.figures("trn3-ultraserver", profile=profile)} == keywords
+@pytest.mark.parametrize("name", machines.names())
+def test_every_figure_is_a_keyword_and_every_keyword_a_figure(name: str) -> None:
+    build = getattr(machines, name.replace("-", "_"))
+    keywords = getattr(machines, build.__annotations__["changed"].removeprefix("Unpack[").removesuffix("]"))
+    for profile in machines.machine(name).profiles:
+        assert {figure.name for figure in machines.figures(name, profile=profile)} == keywords.__optional_keys__
+
+
+@pytest.mark.parametrize("name", machines.names())
+def test_every_machine_runs_a_collective_and_bears_its_name(name: str) -> None:
+    topology = machines.build(name)
+    assert topology.name == name
+    assert tc.simulate(topology, "all_gather", "64KiB", algorithm="ring", model="loggp").time_ps > 0
+
+
+def test_a_torus_of_instances_has_slower_links_between_them() -> None:
+    topology = tc.machines.trn2_ultraserver()
+    assert len(topology.route(0, 16)) == len(topology.route(0, 48)) == 1
+    rates = {int(topology.link_bandwidth[topology.route(0, to)[0]]) for to in (1, 4, 16)}
+    assert rates == {128 * 10**9, 64 * 10**9}
+
+
+def test_every_two_groups_of_a_dragonfly_are_joined_by_one_cable() -> None:
+    topology = tc.machines.dragonfly(chips=1, routers=3, global_links=2)
+    is_global = topology.link_tier == topology.tiers.index("global")
+    groups = [(nodes[is_global] - topology.ranks) // 3 for nodes in (topology.link_source, topology.link_destination)]
+    joined = sorted(zip(groups[0].tolist(), groups[1].tolist(), strict=True))
+    assert joined == [(a, b) for a in range(7) for b in range(7) if a != b]
+
+
+def test_a_fat_tree_lets_every_chip_send_at_its_full_rate() -> None:
+    """Sprayed over all ways, an all-to-all takes what a chip sends and the latency of six links."""
+    topology = tc.machines.fat_tree(ports=4, launch=0)
+    result = tc.simulate(topology, "all_to_all", 2**24, algorithm="direct", model="flow")
+    alone = 15 * 2**20 * 10**12 // (50 * 10**9)
+    # Each of 15 messages ends at a whole picosecond.
+    assert alone <= result.time_ps <= alone + 6 * 250_000 + 15
+
+
+def test_link_efficiency_is_a_share_of_the_rate() -> None:
+    topology = tc.machines.trn1(link_efficiency=67)
+    assert set(topology.link_bandwidth.tolist()) == {48 * 10**9 * 67 // 100}
 
 
 @pytest.mark.parametrize("name", machines.names())
@@ -99,6 +135,12 @@ def test_profiles_differ_where_the_sources_do() -> None:
         ("trn3-ultraserver", "link-tabel", {}, "did you mean 'link-table'"),
         ("trn3-ultraserver", None, {"rack_bandwith": 1}, "did you mean 'rack_bandwidth'"),
         ("trn3-ultraserver", None, {"racks": "two"}, "racks must be a whole number, got 'two'"),
+        ("trn1", None, {"link_efficiency": 0}, "link_efficiency must be from 1 to 100 percent, got 0"),
+        ("trn1", None, {"link_efficiency": "most"}, "whole percentage, such as 67, got 'most'"),
+        ("trn2", None, {"shape": "4x4"}, "shape must be a whole number, got '4x4'"),
+        ("trn2", None, {"shape": 4}, "shape must be whole numbers, such as 4,4, got 4"),
+        ("fat-tree", None, {"ports": 5}, "ports must be even and at least 2, got 5"),
+        ("dragonfly", None, {"routers": 0}, "routers must be at least 1, got 0"),
     ],
 )
 def test_a_misspelt_name_gets_the_nearest(

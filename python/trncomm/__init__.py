@@ -11,6 +11,7 @@ from trncomm import faults, machines
 from trncomm._core import (
     AlgorithmInfo,
     Endpoint,
+    Explanation,
     Fabric,
     Fault,
     Latency,
@@ -36,6 +37,7 @@ __all__ = [
     "AlgorithmInfo",
     "ArgumentError",
     "Endpoint",
+    "Explanation",
     "Fabric",
     "Fault",
     "Latency",

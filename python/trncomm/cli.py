@@ -108,6 +108,27 @@ _collective_options = _options(
 )
 
 
+_run_options = _options(
+    click.option("-b", "--bytes", "size", default="64M", show_default=True, help="The size."),
+    click.option("--algorithm", default="ring", show_default=True, help="`trncomm algorithms COLLECTIVE` lists them."),
+    click.option(
+        "-p",
+        "--parameter",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Tell the algorithm something: a number, numbers with commas, or a name. Can be repeated.",
+    ),
+    click.option(
+        "--model",
+        type=click.Choice(get_args(simulation.Model)),
+        default="packet",
+        show_default=True,
+        help="What contends.",
+    ),
+)
+
+
 @_trncomm.command()
 @_machine_options
 @_collective_options
@@ -180,23 +201,7 @@ def compare(
 @_machine_options
 @_collective_options
 @_fault_option
-@click.option("-b", "--bytes", "size", default="64M", show_default=True, help="The size.")
-@click.option("--algorithm", default="ring", show_default=True, help="`trncomm algorithms COLLECTIVE` lists them.")
-@click.option(
-    "-p",
-    "--parameter",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Tell the algorithm something: a number, numbers with commas, or a name. Can be repeated.",
-)
-@click.option(
-    "--model",
-    type=click.Choice(get_args(simulation.Model)),
-    default="packet",
-    show_default=True,
-    help="What contends.",
-)
+@_run_options
 @click.option("--json", "as_json", is_flag=True, help="Print an object instead of text.")
 def run(
     *,
@@ -212,6 +217,7 @@ def run(
     parameters: tuple[str, ...],
     model: simulation.Model,
     as_json: bool,
+    why: bool = False,
 ) -> int:
     """Simulate one collective and say what it took."""
     with _progress_bar() as progress:
@@ -227,8 +233,25 @@ def run(
             faults=[faults.parse(text) for text in broken],
             progress=progress,
         )
-    click.echo(json.dumps(_summary(result), indent=2) if as_json else result)
+    if why:
+        explanation = result.explain()
+        click.echo(json.dumps(explanation.parts, indent=2) if as_json else explanation)
+    else:
+        click.echo(json.dumps(_summary(result), indent=2) if as_json else result)
     return 0
+
+
+@_trncomm.command()
+@_machine_options
+@_collective_options
+@_fault_option
+@_run_options
+@click.option("--json", "as_json", is_flag=True, help="Print picoseconds by part instead of text.")
+@click.pass_context
+def explain(context: click.Context, /, **arguments: object) -> int:
+    """Simulate one collective and say why it takes as long as it does."""
+    code: int = context.invoke(run, **arguments, why=True)
+    return code
 
 
 @_trncomm.command(name="machines")

@@ -3,10 +3,12 @@
 //! An engine runs a schedule on a topology. It knows nothing of collectives or algorithms.
 
 mod budget;
+mod causes;
 mod costs;
 mod flow;
 mod histogram;
 mod instant;
+mod journey;
 mod lanes;
 mod loggp;
 mod machine;
@@ -17,14 +19,16 @@ mod packet;
 mod queue;
 mod resources;
 
+pub use causes::{Cause, Causes, Link, Work};
 pub use costs::Costs;
 pub use flow::{Flow, FlowOptions};
 pub use histogram::Histogram;
 pub use instant::Instant;
+pub use journey::{Journey, Journeys};
 pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, run};
 pub use memory::{Memory, Untracked};
-pub use model::{Model, simulate};
+pub use model::{Model, simulate, simulate_with};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
 pub use packet::{Packet, Switched};
 pub use queue::{Heap, Queue, Wheel};

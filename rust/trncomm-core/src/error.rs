@@ -312,6 +312,21 @@ pub enum SimulationError {
         /// What the first of them waits for.
         first: String,
     },
+    /// A run was quicker than anything can be: an error in the simulator.
+    #[error(
+        "internal error: {run} takes {time_ps} ps, less than the bound of {bound_ps} ps ({bound}); please report it \
+         with what was run"
+    )]
+    BelowBound {
+        /// What was run: collective, size, algorithm, topology, model.
+        run: String,
+        /// How long it took.
+        time_ps: u64,
+        /// The bound.
+        bound_ps: u64,
+        /// What the bound follows from.
+        bound: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted after {events} events, at {time_ps} ps of simulated time")]
     Interrupted {

@@ -1,5 +1,9 @@
 //! Results: what a run came to, in times, rates and loads.
 
+mod explanation;
+
+pub use explanation::{Explanation, Part};
+
 use crate::bounds::{Bound, tightest};
 use crate::collective::{Collective, Goal};
 use crate::engine::{Control, Model, Outcome, Progress, Untracked, simulate};
@@ -133,17 +137,30 @@ impl SimulationResult {
 
     /// The tightest lower bound on the time of any schedule for this collective on `topology`, which must be the one
     /// that was simulated on; none for a schedule over a part of its ranks.
+    ///
+    /// An error where the run was quicker than that: one of the two is wrong.
     pub fn bound(&self, topology: &Topology) -> Result<Option<Bound>, SimulationError> {
         if self.ranks != topology.ranks() || self.goal.collective == Collective::Custom {
             return Ok(None);
         }
-        Ok(Some(tightest(
-            topology,
-            self.goal,
-            self.size,
-            self.element,
-            self.model.into(),
-        )?))
+        let bound = tightest(topology, self.goal, self.size, self.element, self.model.into())?;
+        self.check_against(topology.name(), &bound)?;
+        Ok(Some(bound))
+    }
+
+    fn check_against(&self, topology: &str, bound: &Bound) -> Result<(), SimulationError> {
+        if self.time >= bound.time {
+            return Ok(());
+        }
+        Err(SimulationError::BelowBound {
+            run: format!(
+                "{} of {} in elements of {} bytes by {} over {} ranks of {topology}, model {}",
+                self.goal.collective, self.size, self.element, self.algorithm, self.ranks, self.model
+            ),
+            time_ps: self.time.picoseconds(),
+            bound_ps: bound.time.picoseconds(),
+            bound: bound.explanation.clone(),
+        })
     }
 
     /// When each rank had ended its program and every message it sent was delivered.
@@ -189,5 +206,45 @@ impl SimulationResult {
     /// The columns by themselves, for a caller that takes over their memory.
     pub fn into_outcome(self) -> Outcome<Untracked> {
         self.outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algorithm;
+    use crate::bounds::BoundKind;
+    use crate::ids::RankId;
+    use crate::topology::LinkSpec;
+    use crate::units::Bandwidth;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_run_quicker_than_its_bound_is_an_internal_error() {
+        let link = LinkSpec {
+            bandwidth: Bandwidth::new(1_000_000_000).expect("above zero"),
+            latency: Time::ZERO,
+        };
+        let ring = Topology::ring(4, link).expect("a ring");
+        let schedule = algorithm::build(&ring, Collective::AllGather, "ring", RankId::new(0), BTreeMap::new());
+        let schedule = schedule.expect("a schedule");
+        let run = SimulationResult::of(&ring, &schedule, Bytes::new(400), 1, Model::LogGp, &mut |_| {
+            Control::Continue
+        });
+        let run = run.expect("a run that ends");
+        let bound = |picoseconds| Bound {
+            time: Time::from_picoseconds(picoseconds),
+            kind: BoundKind::Ports,
+            explanation: "made up".to_owned(),
+        };
+        let time = run.time().picoseconds();
+        assert!(run.check_against("ring", &bound(time)).is_ok());
+        let error = run
+            .check_against("ring", &bound(time + 1))
+            .expect_err("a bound that is beaten");
+        assert!(
+            error.to_string().starts_with("internal error: all_gather of 400 B"),
+            "{error}"
+        );
     }
 }

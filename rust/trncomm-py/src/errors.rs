@@ -34,6 +34,8 @@ pub fn of_simulation(error: &error::SimulationError) -> PyErr {
         }
         E::Schedule(_) => ScheduleError::new_err(error.to_string()),
         E::Topology(_) => TopologyError::new_err(error.to_string()),
-        E::Deadlock { .. } | E::Interrupted { .. } => SimulationError::new_err(error.to_string()),
+        E::Deadlock { .. } | E::Interrupted { .. } | E::BelowBound { .. } => {
+            SimulationError::new_err(error.to_string())
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! The Python binding: convert, call once, convert back.
 
 // What documents a class or a function is a Python docstring, with Python's markup.
-#![allow(clippy::doc_markdown)]
+#![allow(clippy::doc_markdown, clippy::doc_link_with_quotes)]
 
 mod column;
 mod convert;
 mod detached;
 mod errors;
+mod explanation;
 mod fault;
 mod latency;
 mod nodes;
@@ -82,6 +83,8 @@ fn parse_duration(text: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// The Rust core of trncomm; its classes and functions are public as those of `trncomm`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::explanation::Explanation;
     #[pymodule_export]
     use super::fault::{Fault, late, link_down, link_errors, link_slow, node_down, slow};
     #[pymodule_export]

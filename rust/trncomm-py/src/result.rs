@@ -11,12 +11,13 @@ use trncomm_core::engine::Model;
 use trncomm_core::result::SimulationResult;
 use trncomm_core::units::{Bytes, Time};
 
-use description::describe;
+use description::{describe, describe_loads};
 
 use crate::column::column;
 use crate::convert::ARGUMENT;
 use crate::detached::detached;
 use crate::errors::of_simulation;
+use crate::explanation::{Explanation, Inputs};
 use crate::latency::Latency;
 use crate::schedule::Schedule;
 use crate::text::{brief, rate};
@@ -130,6 +131,14 @@ pub struct RunResult {
     /// Packets times the links that each crossed; messages, where the model has no packets.
     #[pyo3(get)]
     packet_hops: u64,
+    /// What it was simulated on, faults included.
+    #[pyo3(get)]
+    topology: Py<Topology>,
+    /// What was simulated.
+    #[pyo3(get)]
+    schedule: Py<Schedule>,
+    inputs: Inputs,
+    loads: String,
     description: String,
 }
 
@@ -149,6 +158,23 @@ impl RunResult {
 
     fn __str__(&self) -> &str {
         &self.description
+    }
+
+    /// Say why it took as long as it did.
+    ///
+    /// Runs once more, keeping what caused what: 64 bytes a message.
+    ///
+    /// Raises:
+    ///     SimulationError: More than 2**26 messages.
+    fn explain(&self, py: Python<'_>) -> PyResult<Explanation> {
+        let header = self.description.lines().next().unwrap_or_default();
+        let time = brief(Time::from_picoseconds(self.time_ps));
+        Explanation::of(
+            py,
+            &self.inputs,
+            &format!("{header}\n  time           {time}"),
+            &self.loads,
+        )
     }
 }
 
@@ -180,8 +206,8 @@ impl RunResult {
 #[pyo3(text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', progress=None)")]
 pub fn run(
     py: Python<'_>,
-    topology: &Topology,
-    schedule: &Schedule,
+    topology: &Bound<'_, Topology>,
+    schedule: &Bound<'_, Schedule>,
     size: &Bound<'_, PyAny>,
     itemsize: Option<&Bound<'_, PyAny>>,
     model: &str,
@@ -190,23 +216,33 @@ pub fn run(
     let size = ARGUMENT.size("size", size)?;
     let element = itemsize.map_or(Ok(1), |bytes| ARGUMENT.number("itemsize", bytes))?;
     let model = Model::from_name(model).map_err(|error| of_simulation(&error))?;
-    let (network, program) = (Arc::clone(&topology.core), Arc::clone(&schedule.core));
+    let inputs = Inputs {
+        topology: Arc::clone(&topology.get().core),
+        schedule: Arc::clone(&schedule.get().core),
+        size,
+        element,
+        model,
+    };
+    let (network, program) = (Arc::clone(&inputs.topology), Arc::clone(&inputs.schedule));
     let (result, bound) = detached(py, progress.map(Bound::as_unbound), move |control| {
         let result = SimulationResult::of(&network, &program, size, element, model, control)?;
         let bound = result.bound(&network)?;
         Ok((result, bound))
     })?;
-    convert(py, topology, result, bound)
+    convert(py, topology, schedule, inputs, result, bound)
 }
 
 /// Copies the figures and hands the columns' memory over to arrays.
 fn convert(
     py: Python<'_>,
-    topology: &Topology,
+    topology: &Bound<'_, Topology>,
+    schedule: &Bound<'_, Schedule>,
+    inputs: Inputs,
     result: SimulationResult,
     bound: Option<TimeBound>,
 ) -> PyResult<RunResult> {
-    let description = describe(topology, &result, bound.as_ref());
+    let description = describe(topology.get(), &result, bound.as_ref());
+    let loads = describe_loads(&inputs.topology, &result, bound.as_ref());
     let (collective, model) = (result.goal().collective.name(), result.model().name());
     let (algorithm, ranks) = (result.algorithm().to_owned(), result.ranks());
     let (size_bytes, time_ps) = (result.size().get(), result.time().picoseconds());
@@ -220,7 +256,7 @@ fn convert(
         collective,
         algorithm,
         model,
-        topology_name: topology.name.clone(),
+        topology_name: topology.get().name.clone(),
         ranks,
         size_bytes,
         time_ps,
@@ -250,6 +286,10 @@ fn convert(
         buffer_peak_bytes: counted(py, traffic.buffer_peak),
         reordered_packets: traffic.reordered,
         latency: latency.transpose()?,
+        topology: topology.clone().unbind(),
+        schedule: schedule.clone().unbind(),
+        inputs,
+        loads,
         description,
     })
 }

@@ -261,8 +261,10 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     }
 
     fn begin_rank(&mut self, rank: u32) {
-        self.runnable
-            .extend(self.first[rank as usize]..self.first[rank as usize + 1]);
+        for stream in self.first[rank as usize]..self.first[rank as usize + 1] {
+            self.memory.starts(stream, self.now);
+            self.runnable.push(stream);
+        }
     }
 
     /// Counts work that has been done, and asks whether to go on when it has come to enough.
@@ -314,6 +316,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         match state.status {
             Status::Busy(left) if left > 1 => state.status = Status::Busy(left - 1),
             _ => {
+                self.memory.woken(stream, self.streams[stream as usize].rank, self.now);
                 self.complete(stream);
                 self.runnable.push(stream);
             }
@@ -322,9 +325,12 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     /// The network has brought a message to its destination.
     fn delivered(&mut self, id: MessageId) -> Result<(), SimulationError> {
-        let message = self.message(id);
+        let message = self.messages[id as usize]
+            .as_ref()
+            .expect("a delivered message is under way");
         let (source, key) = (message.source, message.key());
         self.latencies.add(self.now - message.posted);
+        self.memory.delivered(&message.payload, self.now);
         self.finish[source as usize] = self.now;
         self.release(source)?;
         let Some(order) = &mut self.order else {
@@ -468,7 +474,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     /// Tells the memory which instruction speaks next.
     fn announce(&mut self, stream: u32) {
-        self.memory.begins(stream, self.streams[stream as usize].completed);
+        let instruction = self.streams[stream as usize].completed;
+        self.memory.begins(stream, instruction, self.now);
     }
 
     /// Where a stream stands: its code, the site for its expressions, and the index of its step.
@@ -544,6 +551,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 }
                 Step::Compute { time } => {
                     let span = self.costs.slowed(site.rank, *time)?;
+                    self.announce(stream);
                     self.keep_busy(stream, Some(span), None)?;
                 }
                 Step::Enter { depth, times, exit } => {
@@ -612,6 +620,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         dispatch.under_way += 1;
         self.budget.delay(launch)?;
         let at = self.now + launch;
+        self.memory
+            .posted(&message.payload, launch, destination, bytes.get(), self.now);
         self.network
             .post(at, id, RankId::from(source), RankId::from(destination), bytes)
     }
@@ -630,6 +640,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let state = &mut self.streams[stream as usize];
         state.status = Status::Ended;
         let rank = state.rank as usize;
+        self.memory.ended(stream, self.now);
         self.open[rank] -= 1;
         if self.open[rank] == 0 {
             self.finish[rank] = self.finish[rank].max(self.now);

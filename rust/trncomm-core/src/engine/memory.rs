@@ -1,6 +1,7 @@
 //! What becomes of the data that a schedule moves.
 
 use crate::schedule::{ChunkRef, Combine, Site};
+use crate::units::Time;
 
 /// The buffers of all ranks, as far as a run needs them: not at all for timing, symbolically for a proof.
 ///
@@ -9,9 +10,24 @@ pub trait Memory {
     /// What a message carries.
     type Payload;
 
-    /// What follows is done by this stream (streams of all ranks are numbered together, rank by rank), in its
+    /// What follows is done now by this stream (streams of all ranks are numbered together, rank by rank), in its
     /// instruction number `instruction`, from 0.
-    fn begins(&mut self, _stream: u32, _instruction: u64) {}
+    fn begins(&mut self, _stream: u32, _instruction: u64, _now: Time) {}
+
+    /// A stream begins its program, later than the others if its rank is late.
+    fn starts(&mut self, _stream: u32, _now: Time) {}
+
+    /// What kept a stream of this rank busy has ended: a reduction, a copy, or computing.
+    fn woken(&mut self, _stream: u32, _rank: u32, _now: Time) {}
+
+    /// A stream has ended its program.
+    fn ended(&mut self, _stream: u32, _now: Time) {}
+
+    /// A message of so many bytes to this rank is given to the network, which it enters when `launch` has passed.
+    fn posted(&mut self, _payload: &Self::Payload, _launch: Time, _destination: u32, _bytes: u64, _now: Time) {}
+
+    /// The network has brought a message to its destination.
+    fn delivered(&mut self, _payload: &Self::Payload, _now: Time) {}
 
     /// The stream has waited until stream `on` of the same rank had completed `count` instructions.
     fn waited(&mut self, _on: u32, _count: u64) {}

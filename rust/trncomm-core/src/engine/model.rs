@@ -5,7 +5,7 @@ use std::fmt;
 use super::flow::{Flow, FlowOptions};
 use super::loggp::LogGp;
 use super::machine::{Control, Outcome, Progress, run};
-use super::memory::Untracked;
+use super::memory::{Memory, Untracked};
 use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
 use crate::schedule::{Code, Layout, Schedule};
@@ -64,6 +64,19 @@ pub fn simulate(
     model: Model,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<Untracked>, SimulationError> {
+    simulate_with(topology, schedule, size, element, model, Untracked, control)
+}
+
+/// As [`simulate`], with buffers that are told of what happens.
+pub fn simulate_with<M: Memory>(
+    topology: &Topology,
+    schedule: &Schedule,
+    size: Bytes,
+    element: u64,
+    model: Model,
+    memory: M,
+    control: &mut dyn FnMut(Progress) -> Control,
+) -> Result<Outcome<M>, SimulationError> {
     if schedule.ranks() > topology.ranks() {
         return Err(SimulationError::Ranks {
             schedule: schedule.ranks(),
@@ -80,15 +93,15 @@ pub fn simulate(
     let layout = Layout::new(size, element, schedule.chunks())?;
     let code = Code::new(schedule, layout)?;
     match model {
-        Model::LogGp => run(&code, topology, LogGp::new(topology), Untracked, control),
+        Model::LogGp => run(&code, topology, LogGp::new(topology), memory, control),
         Model::Flow => run(
             &code,
             topology,
             Flow::new(topology, FlowOptions::of(topology)),
-            Untracked,
+            memory,
             control,
         ),
-        Model::Packet if Packet::serves(topology) => run(&code, topology, Packet::new(topology)?, Untracked, control),
-        Model::Packet => run(&code, topology, Switched::new(topology)?, Untracked, control),
+        Model::Packet if Packet::serves(topology) => run(&code, topology, Packet::new(topology)?, memory, control),
+        Model::Packet => run(&code, topology, Switched::new(topology)?, memory, control),
     }
 }

@@ -73,7 +73,7 @@ struct Port {
 }
 
 /// How many packets a message of `bytes` has, and the size of the last one on the wire.
-fn cut(format: PacketFormat, bytes: Bytes) -> (u64, Bytes) {
+pub(super) fn cut(format: PacketFormat, bytes: Bytes) -> (u64, Bytes) {
     let payload = format.payload().get();
     let packets = bytes.get().div_ceil(payload).max(1);
     (

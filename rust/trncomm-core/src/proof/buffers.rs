@@ -6,6 +6,7 @@ use super::value::Value;
 use crate::engine::Memory;
 use crate::error::ScheduleError;
 use crate::schedule::{Buffer, ChunkRef, Combine, Schedule, Site};
+use crate::units::Time;
 
 /// Every chunk of every rank, rank by rank: input, output, scratch.
 #[derive(Debug)]
@@ -122,7 +123,7 @@ fn name(cell: usize, chunks: usize, per_rank: usize) -> (u32, &'static str, u64)
 impl<V: Value> Memory for Buffers<V> {
     type Payload = (Vec<V>, Option<Stamp>);
 
-    fn begins(&mut self, stream: u32, instruction: u64) {
+    fn begins(&mut self, stream: u32, instruction: u64, _: Time) {
         if let Some(clocks) = &mut self.clocks {
             clocks.begins(stream, instruction);
         }

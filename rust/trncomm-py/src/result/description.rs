@@ -118,3 +118,27 @@ fn most(column: &[u64]) -> Option<(LinkId, u64)> {
     let first = column.iter().position(|&value| value == largest)?;
     Some((LinkId::new(first), largest))
 }
+
+/// What the links of each tier carried, and what no schedule can beat.
+#[allow(clippy::cast_precision_loss)] // for people
+pub fn describe_loads(topology: &topology::Topology, result: &SimulationResult, bound: Option<&TimeBound>) -> String {
+    let mut lines = Vec::new();
+    let time = result.time().picoseconds().max(1) as f64;
+    for (tier, name) in topology.tiers().iter().enumerate() {
+        let of_tier = || (0..topology.links()).filter(|&link| usize::from(topology.link_tiers()[link]) == tier);
+        let busiest = of_tier().max_by_key(|&link| (result.link_busy()[link], std::cmp::Reverse(link)));
+        let Some(busiest) = busiest else { continue };
+        let count = of_tier().count();
+        let busy: u128 = of_tier().map(|link| u128::from(result.link_busy()[link])).sum();
+        let share = |busy: f64| 100.0 * busy / time;
+        lines.push(format!(
+            "  tier {name}: {count} links, sending {:.1} % of the time on average, {:.1} % for {}",
+            share(busy as f64 / count as f64),
+            share(result.link_busy()[busiest] as f64),
+            link_name(topology, LinkId::new(busiest))
+        ));
+    }
+    let bound = bound.map_or("none known".to_owned(), |bound| describe_bound(bound, result));
+    lines.push(format!("  bound          {bound}"));
+    lines.join("\n")
+}
