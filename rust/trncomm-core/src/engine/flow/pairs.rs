@@ -100,22 +100,22 @@ impl Table {
     }
 
     fn remove(&mut self, destination: u32) {
-        let Some(mut hole) = self.place(destination) else {
+        let Some(mut gap) = self.place(destination) else {
             return;
         };
         self.len -= 1;
         let mask = self.slots.len() - 1;
         // What follows moves up unless it would come before its home.
-        let mut place = self.after(hole);
+        let mut place = self.after(gap);
         while self.slots[place].1 != EMPTY {
             let home = self.home(self.slots[place].0);
-            if place.wrapping_sub(home) & mask >= place.wrapping_sub(hole) & mask {
-                self.slots[hole] = self.slots[place];
-                hole = place;
+            if place.wrapping_sub(home) & mask >= place.wrapping_sub(gap) & mask {
+                self.slots[gap] = self.slots[place];
+                gap = place;
             }
             place = self.after(place);
         }
-        self.slots[hole] = (0, EMPTY);
+        self.slots[gap] = (0, EMPTY);
     }
 }
 
