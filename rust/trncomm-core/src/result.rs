@@ -219,11 +219,11 @@ mod tests {
 
     #[test]
     fn a_run_quicker_than_its_bound_is_an_internal_error() {
-        let link = LinkSpec {
+        let cable = LinkSpec {
             bandwidth: Bandwidth::new(1_000_000_000).expect("above zero"),
             latency: Time::ZERO,
         };
-        let ring = Topology::ring(4, link).expect("a ring");
+        let ring = Topology::ring(4, cable).expect("a ring");
         let idle = Program::single(Vec::new());
         let (goal, line) = (Goal::in_place(Collective::AllGather), Shape::new(&[4]).expect("a line"));
         let schedule = Schedule::uniform("idle", goal, line, 4, 0, idle).expect("a schedule");
