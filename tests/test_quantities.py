@@ -84,3 +84,35 @@ def test_numpy_dtypes_are_dtypes() -> None:
 def test_an_unknown_dtype_names_the_nearest() -> None:
     with pytest.raises(tc.ArgumentError, match="bf16"):
         quantities.dtype("bf61")
+
+
+def test_microscaled_types_travel_in_whole_blocks_with_their_scales() -> None:
+    ring = tc.Topology.ring(4, bandwidth="1GB/s", latency=0)
+    result = tc.simulate(ring, "all_gather", "1KiB", algorithm="ring", dtype="mxfp4", model="loggp")
+    # 61 blocks of 17 bytes hold 1,024 bytes of them.
+    assert result.size_bytes == 61 * 17
+    assert result.link_bytes.sum() == 3 * 61 * 17
+
+
+def test_a_table_counts_elements_and_not_blocks() -> None:
+    ring = tc.Topology.ring(2, bandwidth="1GB/s", latency=0)
+    table = tc.compare(ring, "all_gather", [33 * 4], algorithms=["ring"], dtype="mxfp8")
+    assert table.count.tolist() == [128]
+
+
+def test_reducing_in_a_wider_type_takes_longer_by_its_width() -> None:
+    ring = tc.Topology.ring(2, bandwidth="100GB/s", latency=0).with_endpoint(reduction_bandwidth="10GB/s")
+    times = {
+        name: tc.simulate(
+            ring, "reduce_scatter", 80_000, algorithm="ring", dtype="bf16", reduce_dtype=name, model="loggp"
+        ).time_ps
+        for name in (None, "bf16", "fp32")
+    }
+    sending, adding = 400_000, 4_000_000
+    assert times == {None: sending + adding, "bf16": sending + adding, "fp32": sending + 2 * adding}
+
+
+def test_a_type_to_reduce_in_warns_where_reducing_is_free() -> None:
+    ring = tc.Topology.ring(2, bandwidth="1GB/s", latency=0)
+    with pytest.warns(tc.NoEffectWarning, match="reduce_dtype='fp32' has no effect"):
+        tc.simulate(ring, "all_reduce", 64, algorithm="ring", dtype="bf16", reduce_dtype="fp32")

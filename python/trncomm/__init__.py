@@ -26,7 +26,15 @@ from trncomm._core import (
     verify,
 )
 from trncomm.comparison import compare
-from trncomm.errors import AlgorithmError, ArgumentError, ScheduleError, SimulationError, TopologyError, TrncommError
+from trncomm.errors import (
+    AlgorithmError,
+    ArgumentError,
+    NoEffectWarning,
+    ScheduleError,
+    SimulationError,
+    TopologyError,
+    TrncommError,
+)
 from trncomm.faults import late, link_down, link_errors, link_slow, node_down, slow
 from trncomm.quantities import sizes
 from trncomm.simulation import simulate
@@ -41,6 +49,7 @@ __all__ = [
     "Fabric",
     "Fault",
     "Latency",
+    "NoEffectWarning",
     "PacketFormat",
     "Proof",
     "Result",

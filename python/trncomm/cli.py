@@ -104,6 +104,7 @@ _fault_option = click.option(
 _collective_options = _options(
     click.option("--collective", default="all_reduce", show_default=True, help="all_reduce, all_gather, ..."),
     click.option("-d", "--datatype", default="uint8", show_default=True, help="Element type: bf16, fp32, ..."),
+    click.option("--reduce-datatype", help="Element type that values are added in, if not that."),
     click.option("--root", type=click.IntRange(min=0), default=0, show_default=True, help="Of a rooted collective."),
 )
 
@@ -153,6 +154,7 @@ def compare(
     overrides: tuple[str, ...],
     collective: str,
     datatype: str,
+    reduce_datatype: str | None,
     root: int,
     broken: tuple[str, ...],
     minbytes: str,
@@ -177,6 +179,7 @@ def compare(
         algorithms=None if algorithms is None else [name.strip() for name in algorithms.split(",")],
         model=model,
         dtype=datatype,
+        reduce_dtype=reduce_datatype,
         root=root,
         faults=[faults.parse(text) for text in broken],
     )
@@ -210,6 +213,7 @@ def run(
     overrides: tuple[str, ...],
     collective: str,
     datatype: str,
+    reduce_datatype: str | None,
     root: int,
     broken: tuple[str, ...],
     size: str,
@@ -228,6 +232,7 @@ def run(
             algorithm=algorithm,
             model=model,
             dtype=datatype,
+            reduce_dtype=reduce_datatype,
             root=root,
             parameters={name: _parameter(value) for name, value in _assignments("--parameter", parameters).items()},
             faults=[faults.parse(text) for text in broken],

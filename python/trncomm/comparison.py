@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from trncomm import _core, quantities
 from trncomm.errors import AlgorithmError, ArgumentError
+from trncomm.simulation import reducing_in
 from trncomm.table import Table
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def plan(
     algorithms: Sequence[str] | None = None,
     model: Model = DEFAULT_MODEL,
     dtype: str | np.dtype | Dtype = "uint8",
+    reduce_dtype: str | np.dtype | Dtype | None = None,
     root: int = 0,
     faults: Iterable[_core.Fault] = (),
     verify: bool = True,
@@ -83,8 +85,9 @@ def plan(
     if not sizes:
         raise ArgumentError("sizes must name at least one size, got none")
     topology = topology.with_faults(faults)
-    size_bytes = tuple(_core.parse_size(size) for size in sizes)
     element = quantities.dtype(dtype)
+    size_bytes = tuple(element.whole(size) for size in sizes)
+    topology = reducing_in(topology, element, reduce_dtype)
     names = [known.name for known in _core.algorithms(collective)] if algorithms is None else algorithms
     schedules: list[_core.Schedule] = []
     skipped: dict[str, str] = {}
@@ -124,6 +127,7 @@ def compare(
     algorithms: Sequence[str] | None = None,
     model: Model = DEFAULT_MODEL,
     dtype: str | np.dtype | Dtype = "uint8",
+    reduce_dtype: str | np.dtype | Dtype | None = None,
     root: int = 0,
     faults: Iterable[_core.Fault] = (),
     verify: bool = True,
@@ -138,6 +142,7 @@ def compare(
         algorithms: Their names; all that can serve the topology if not given.
         model: The network model.
         dtype: The element type.
+        reduce_dtype: The element type that values are added in, if not that.
         root: The root of a collective that has one.
         faults: What is wrong with the network, as `trncomm.faults` makes it.
         verify: Whether to prove each schedule first, once for all sizes.
@@ -164,6 +169,7 @@ def compare(
         algorithms=algorithms,
         model=model,
         dtype=dtype,
+        reduce_dtype=reduce_dtype,
         root=root,
         faults=faults,
         verify=verify,

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["AlgorithmError", "ArgumentError", "ScheduleError", "SimulationError", "TopologyError", "TrncommError"]
+__all__ = [
+    "AlgorithmError",
+    "ArgumentError",
+    "NoEffectWarning",
+    "ScheduleError",
+    "SimulationError",
+    "TopologyError",
+    "TrncommError",
+]
 
 
 class TrncommError(Exception):
@@ -27,3 +35,7 @@ class ScheduleError(TrncommError):
 
 class SimulationError(TrncommError):
     """A run that can't start on this topology, or can't end."""
+
+
+class NoEffectWarning(UserWarning):
+    """An argument that changes nothing here."""

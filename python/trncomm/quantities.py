@@ -74,7 +74,21 @@ class Dtype:
     name: str
     """The name, spelled as Neuron spells it."""
     itemsize: int
-    """Bytes an element."""
+    """Bytes an element, or a block of them where elements share a scale."""
+    block: int = 1
+    """Elements that share a scale."""
+
+    def whole(self, size: Size) -> int:
+        """A size in bytes, rounded up to whole blocks where elements share a scale: a block can't travel in part.
+
+        Examples:
+            >>> dtype("mxfp8").whole("1KiB")
+            1056
+            >>> dtype("bf16").whole("1KiB")
+            1024
+        """
+        found = _core.parse_size(size)
+        return found if self.block == 1 else -(-found // self.itemsize) * self.itemsize
 
 
 _DTYPES = {
@@ -93,6 +107,9 @@ _DTYPES = {
         Dtype("uint64", 8),
         Dtype("int64", 8),
         Dtype("fp64", 8),
+        # Blocks of 32 elements with a scale of 8 bits (OCP Microscaling Formats, v1.0, section 5.1).
+        Dtype("mxfp8", 33, 32),
+        Dtype("mxfp4", 17, 32),
     )
 }
 
@@ -122,7 +139,7 @@ def dtype(name: str | np.dtype | Dtype) -> Dtype:
 
     Examples:
         >>> dtype("torch.bfloat16")
-        Dtype(name='bf16', itemsize=2)
+        Dtype(name='bf16', itemsize=2, block=1)
     """
     if isinstance(name, Dtype):
         return name

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from trncomm import _core, quantities
+from trncomm.errors import NoEffectWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from trncomm.quantities import Dtype, Size
 
-__all__ = ["Model", "Parameter", "Progress", "simulate"]
+__all__ = ["Model", "Parameter", "Progress", "reducing_in", "simulate"]
 
 Model: TypeAlias = Literal["loggp", "flow", "packet"]
 """What contends: a rank's own ports alone ("loggp"); or every link on the way, shared like a fluid ("flow") or packet
@@ -34,6 +36,7 @@ def simulate(
     algorithm: str,
     model: Model = "packet",
     dtype: str | np.dtype | Dtype = "uint8",
+    reduce_dtype: str | np.dtype | Dtype | None = None,
     root: int = 0,
     parameters: Mapping[str, Parameter] | None = None,
     faults: Iterable[_core.Fault] = (),
@@ -51,7 +54,10 @@ def simulate(
             for a reduce-scatter the whole input.
         algorithm: Its name; `algorithms(collective)` lists them.
         model: The network model.
-        dtype: The element type. Chunks differ by at most one element.
+        dtype: The element type. Chunks differ by at most one element. "mxfp8" and "mxfp4" travel in blocks of 32
+            elements with a scale, 33 and 17 bytes, and a size is rounded up to whole blocks.
+        reduce_dtype: The element type that values are added in, if wider or narrower than what travels: a chip's
+            reduction rate counts its bytes.
         root: The root of a collective that has one.
         parameters: Parameters of the algorithm.
         faults: What is wrong with the network, as `trncomm.faults` makes it.
@@ -86,5 +92,27 @@ def simulate(
     schedule = _core.build(topology, collective, algorithm, root=root, parameters=parameters)
     if verify:
         _core.verify(schedule)
-    itemsize = quantities.dtype(dtype).itemsize
-    return _core.run(topology, schedule, size, itemsize=itemsize, model=model, progress=progress)
+    element = quantities.dtype(dtype)
+    return _core.run(
+        reducing_in(topology, element, reduce_dtype),
+        schedule,
+        element.whole(size),
+        itemsize=element.itemsize,
+        model=model,
+        progress=progress,
+    )
+
+
+def reducing_in(topology: _core.Topology, wire: Dtype, reduce_dtype: str | np.dtype | Dtype | None) -> _core.Topology:
+    """The topology whose chips add values of another type than travels, at their rate in bytes of that type."""
+    if reduce_dtype is None:
+        return topology
+    added = quantities.dtype(reduce_dtype)
+    rate = topology.endpoint.reduction_bandwidth
+    if rate is None:
+        message = f"reduce_dtype={added.name!r} has no effect: {topology.name} charges no time for reducing"
+        warnings.warn(message, NoEffectWarning, stacklevel=3)
+        return topology
+    # Bytes that travel, a second: those of as many elements.
+    slowed = rate * wire.itemsize * added.block // (added.itemsize * wire.block)
+    return topology.with_endpoint(reduction_bandwidth=max(slowed, 1))

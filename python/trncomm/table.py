@@ -90,7 +90,7 @@ class Table:
             model=model,
             algorithm=_freeze(np.array([result.algorithm for result in results], dtype=np.str_)),
             size_bytes=_freeze(size_bytes),
-            count=_freeze(size_bytes // np.uint64(dtype.itemsize)),
+            count=_freeze(size_bytes // np.uint64(dtype.itemsize) * np.uint64(dtype.block)),
             time_ps=_freeze(time_ps),
             time_us=_freeze(time_ps / _PICOSECONDS_PER_MICROSECOND),
             algbw_GBps=_freeze(algbw / _BYTES_PER_GIGABYTE),

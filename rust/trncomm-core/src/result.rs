@@ -212,22 +212,21 @@ impl SimulationResult {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algorithm;
     use crate::bounds::BoundKind;
-    use crate::ids::RankId;
+    use crate::schedule::{Program, Shape};
     use crate::topology::LinkSpec;
     use crate::units::Bandwidth;
-    use std::collections::BTreeMap;
 
     #[test]
     fn a_run_quicker_than_its_bound_is_an_internal_error() {
-        let link = LinkSpec {
+        let cable = LinkSpec {
             bandwidth: Bandwidth::new(1_000_000_000).expect("above zero"),
             latency: Time::ZERO,
         };
-        let ring = Topology::ring(4, link).expect("a ring");
-        let schedule = algorithm::build(&ring, Collective::AllGather, "ring", RankId::new(0), BTreeMap::new());
-        let schedule = schedule.expect("a schedule");
+        let ring = Topology::ring(4, cable).expect("a ring");
+        let idle = Program::single(Vec::new());
+        let (goal, line) = (Goal::in_place(Collective::AllGather), Shape::new(&[4]).expect("a line"));
+        let schedule = Schedule::uniform("idle", goal, line, 4, 0, idle).expect("a schedule");
         let run = SimulationResult::of(&ring, &schedule, Bytes::new(400), 1, Model::LogGp, &mut |_| {
             Control::Continue
         });
