@@ -6,6 +6,14 @@ use crate::units::{Bytes, Time};
 /// The most that delays, or bytes, may add up to in one part of an engine.
 const LIMIT: u64 = 1 << 62;
 
+/// The error of delays that add up to more than times may be.
+pub(super) fn too_long() -> SimulationError {
+    SimulationError::TooLong {
+        what: "delays",
+        limit: "2^62 ps (53 days)",
+    }
+}
+
 /// The sum of all delays and bytes so far.
 ///
 /// INVARIANT: until a run ends some delay is running out at every moment, so no time in it is later than the sum of all
@@ -20,17 +28,15 @@ impl Budget {
     /// Counts a delay that will run out once.
     pub(super) fn delay(&mut self, span: Time) -> Result<(), SimulationError> {
         let sum = self.delays.checked_add(span.picoseconds()).filter(|&sum| sum < LIMIT);
-        self.delays = sum.ok_or(SimulationError::TooLong {
-            what: "delays",
-            limit: "2^62 ps (53 days)",
-        })?;
+        // Lazily, as an error that isn't one would have to be dropped again.
+        self.delays = sum.ok_or_else(too_long)?;
         Ok(())
     }
 
     /// Counts bytes that will be moved once.
     pub(super) fn bytes(&mut self, bytes: Bytes) -> Result<(), SimulationError> {
         let sum = self.bytes.checked_add(bytes.get()).filter(|&sum| sum < LIMIT);
-        self.bytes = sum.ok_or(SimulationError::TooLong {
+        self.bytes = sum.ok_or_else(|| SimulationError::TooLong {
             what: "bytes",
             limit: "2^62 (4 EiB)",
         })?;

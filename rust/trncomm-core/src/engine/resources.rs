@@ -71,18 +71,29 @@ impl<'t> Resources<'t> {
 
     /// Puts what a message from one rank to another occupies into `route`, in order.
     pub(super) fn route(&mut self, from: RankId, to: RankId, route: &mut Vec<Hop>) -> Result<(), TopologyError> {
-        match self.topology.fabric().policy() {
-            Policy::FlowHash { seed } => self.hashed_path(from, to, seed)?,
-            Policy::Fixed | Policy::Spray | Policy::Adaptive => self.topology.route(from, to, &mut self.path)?,
-        }
+        self.find_links(from, to)?;
+        let [read, write] = self.ends(from, to);
         route.clear();
-        route.extend(self.memory_hop(from, |touches| touches.read));
+        route.extend(read);
         route.extend(self.path.iter().map(|link| Hop {
             resource: link.get(),
             touches: 1,
         }));
-        route.extend(self.memory_hop(to, |touches| touches.write));
+        route.extend(write);
         Ok(())
+    }
+
+    /// The links of the route from one rank to another, in order.
+    pub(super) fn links(&mut self, from: RankId, to: RankId) -> Result<&[LinkId], TopologyError> {
+        self.find_links(from, to)?;
+        Ok(&self.path)
+    }
+
+    fn find_links(&mut self, from: RankId, to: RankId) -> Result<(), TopologyError> {
+        match self.topology.fabric().policy() {
+            Policy::FlowHash { seed } => self.hashed_path(from, to, seed),
+            Policy::Fixed | Policy::Spray | Policy::Adaptive => self.topology.route(from, to, &mut self.path),
+        }
     }
 
     /// Puts the links that a hash of both ends picks into `path`.
@@ -102,6 +113,14 @@ impl<'t> Resources<'t> {
             at = self.topology.destination(link);
         }
         Ok(())
+    }
+
+    /// The memory of the sender, or of the receiver, as a part of a route.
+    pub(super) fn ends(&self, from: RankId, to: RankId) -> [Option<Hop>; 2] {
+        [
+            self.memory_hop(from, |touches| touches.read),
+            self.memory_hop(to, |touches| touches.write),
+        ]
     }
 
     /// The memory of a rank as a part of a route; none where memories take no time or bytes don't touch them.
