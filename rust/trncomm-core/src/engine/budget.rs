@@ -7,10 +7,19 @@ use crate::units::{Bytes, Time};
 const LIMIT: u64 = 1 << 62;
 
 /// The error of delays that add up to more than times may be.
+///
+/// A function, as are those like it: an error made for `ok_or` has to be dropped again each time that there is none.
 pub(super) fn too_long() -> SimulationError {
     SimulationError::TooLong {
         what: "delays",
         limit: "2^62 ps (53 days)",
+    }
+}
+
+fn too_large() -> SimulationError {
+    SimulationError::TooLong {
+        what: "bytes",
+        limit: "2^62 (4 EiB)",
     }
 }
 
@@ -28,7 +37,6 @@ impl Budget {
     /// Counts a delay that will run out once.
     pub(super) fn delay(&mut self, span: Time) -> Result<(), SimulationError> {
         let sum = self.delays.checked_add(span.picoseconds()).filter(|&sum| sum < LIMIT);
-        // Lazily, as an error that isn't one would have to be dropped again.
         self.delays = sum.ok_or_else(too_long)?;
         Ok(())
     }
@@ -36,10 +44,7 @@ impl Budget {
     /// Counts bytes that will be moved once.
     pub(super) fn bytes(&mut self, bytes: Bytes) -> Result<(), SimulationError> {
         let sum = self.bytes.checked_add(bytes.get()).filter(|&sum| sum < LIMIT);
-        self.bytes = sum.ok_or_else(|| SimulationError::TooLong {
-            what: "bytes",
-            limit: "2^62 (4 EiB)",
-        })?;
+        self.bytes = sum.ok_or_else(too_large)?;
         Ok(())
     }
 }
