@@ -211,6 +211,7 @@ impl RunResult {
 ///     [4536000, 6072000]
 #[pyfunction]
 #[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, progress=None))]
+#[allow(clippy::too_many_arguments)] // keywords of Python's
 #[pyo3(text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, progress=None)")]
 pub fn run(
     py: Python<'_>,

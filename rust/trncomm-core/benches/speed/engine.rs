@@ -28,6 +28,11 @@ pub fn switch() -> Topology {
     Topology::switch(144, 1, link(320)).expect("a switch")
 }
 
+/// 144 chips in a ring.
+fn ring() -> Topology {
+    Topology::torus(&[144], &[link(320)]).expect("a ring")
+}
+
 /// 144 chips as in a Trn3 UltraServer.
 pub fn ultraserver() -> Topology {
     Topology::ultraserver(2, 18, 4, link(256), link(320), link(128)).expect("an UltraServer")
@@ -127,34 +132,29 @@ const MESSAGES: [(Collective, &str); 3] = [
 ];
 
 pub fn loggp(criterion: &mut Criterion<ProcessorTime>) {
-    let mut group = criterion.benchmark_group("loggp, messages");
-    let topology = ultraserver();
-    for (collective, name) in MESSAGES {
-        let schedule = schedule(&topology, collective, name);
-        measure(
-            &mut group,
-            &format!("{collective} {name} on ultraserver"),
-            messages,
-            || run_on(&topology, &schedule, SIZE, LogGp::new(&topology)),
-        );
-    }
-    group.finish();
+    by_messages(criterion, "loggp, messages", |topology, schedule| {
+        run_on(topology, schedule, SIZE, LogGp::new(topology))
+    });
 }
 
 pub fn flow(criterion: &mut Criterion<ProcessorTime>) {
-    let mut group = criterion.benchmark_group("flow, messages");
-    let topology = ultraserver();
-    for (collective, name) in MESSAGES {
-        let schedule = schedule(&topology, collective, name);
-        measure(
-            &mut group,
-            &format!("{collective} {name} on ultraserver"),
-            messages,
-            || {
-                let network = Flow::new(&topology, FlowOptions::default());
-                run_on(&topology, &schedule, SIZE, network)
-            },
-        );
+    by_messages(criterion, "flow, messages", |topology, schedule| {
+        run_on(topology, schedule, SIZE, Flow::new(topology, FlowOptions::default()))
+    });
+}
+
+fn by_messages(
+    criterion: &mut Criterion<ProcessorTime>,
+    group: &str,
+    once: impl Fn(&Topology, &Schedule) -> Outcome<Untracked>,
+) {
+    let mut group = criterion.benchmark_group(group);
+    for (shape, topology) in [("switch", switch()), ("ring", ring()), ("ultraserver", ultraserver())] {
+        for (collective, name) in MESSAGES {
+            let schedule = schedule(&topology, collective, name);
+            let what = format!("{collective} {name} on {shape}");
+            measure(&mut group, &what, messages, || once(&topology, &schedule));
+        }
     }
     group.finish();
 }

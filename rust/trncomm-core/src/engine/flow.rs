@@ -454,7 +454,7 @@ impl Network for Flow<'_> {
         Traffic {
             packet_hops: self.hops,
             events: self.events,
-            ..self.links.traffic(self.paths.resources.links(), self.now)
+            ..self.links.traffic(self.paths.resources.link_count(), self.now)
         }
     }
 }

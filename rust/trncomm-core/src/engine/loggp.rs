@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::budget::Budget;
+use super::budget::{Budget, too_long};
 use super::lanes::Lanes;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use super::queue::{Queue, Wheel};
@@ -56,15 +56,24 @@ pub struct LogGp<'t> {
     /// Messages whose heads have reached a station of one kind at this instant, by places alike as far as a key holds
     /// them.
     reached: Vec<MessageId>,
+    /// By station, the last turn in which some message reached it, and how many turns there were.
+    turns: Vec<u64>,
+    turn: u64,
     /// When the last message from one rank to another ends, and its place among those that end then; only for
     /// messages that might be overtaken.
     ends: FxHashMap<(RankId, RankId), (Time, u64)>,
-    link_bytes: Vec<u64>,
-    link_busy: Vec<u64>,
-    route: Vec<Hop>,
+    /// By link.
+    carried: Vec<Carried>,
     budget: Budget,
     events: u64,
     hops: u64,
+}
+
+/// What a link has carried, in bytes and picoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Carried {
+    bytes: u64,
+    busy: u64,
 }
 
 /// A message under way.
@@ -143,10 +152,10 @@ impl<'t> LogGp<'t> {
             entering: VecDeque::new(),
             served: 0,
             reached: Vec::new(),
+            turns: vec![0; count],
+            turn: 0,
             ends: FxHashMap::default(),
-            link_bytes: vec![0; topology.links()],
-            link_busy: vec![0; topology.links()],
-            route: Vec::new(),
+            carried: vec![Carried::default(); topology.links()],
             budget: Budget::default(),
             events: 0,
             hops: 0,
@@ -249,7 +258,7 @@ impl<'t> LogGp<'t> {
     /// Lets the messages in `reached` have the station of that kind.
     fn serve_reached(&mut self, kind: u64) {
         let mut reached = std::mem::take(&mut self.reached);
-        if reached.len() > 1 {
+        if self.some_meet(kind, &reached) {
             reached.sort_unstable_by(|&a, &b| self.order_at(kind, a, b));
         }
         for id in reached.drain(..) {
@@ -267,6 +276,25 @@ impl<'t> LogGp<'t> {
             }
         }
         self.reached = reached;
+    }
+
+    /// Whether two of the messages reach one station; where none do, as in traffic that is symmetric, their order means
+    /// nothing, and sorting them is saved.
+    fn some_meet(&mut self, kind: u64, reached: &[MessageId]) -> bool {
+        if reached.len() < 2 {
+            return false;
+        }
+        self.turn += 1;
+        let (messages, turns, turn) = (&self.messages, &mut self.turns, self.turn);
+        reached.iter().any(|&id| {
+            let message = &messages[id as usize];
+            let station = match (kind, message.write) {
+                (AT_LAST_LINK, _) => message.last.index(),
+                (AT_MEMORY, Some(memory)) => memory.resource as usize,
+                _ => message.first.index(),
+            };
+            std::mem::replace(&mut turns[station], turn) == turn
+        })
     }
 
     /// The order of two messages that reach stations of one kind at one instant, as the module says; any if the stations
@@ -367,73 +395,67 @@ impl<'t> LogGp<'t> {
     }
 
     /// A message of `bytes` from one rank to another, counted as carried.
-    fn record(
-        &mut self,
-        source: RankId,
-        destination: RankId,
-        bytes: Bytes,
-        route: &mut Vec<Hop>,
-    ) -> Result<Message, SimulationError> {
-        self.resources.route(source, destination, route)?;
-        let mut record = Message {
+    fn record(&mut self, source: RankId, destination: RankId, bytes: Bytes) -> Result<Message, SimulationError> {
+        let [read, write] = self.resources.ends(source, destination);
+        let [read, write] = [self.memory(read, bytes)?, self.memory(write, bytes)?];
+        let topology = self.topology;
+        let links = self.resources.links(source, destination)?;
+        let (&[first, ..], &[.., last]) = (links, links) else {
+            unreachable!("a route between two ranks has links")
+        };
+        // Most routes have links of few rates, one after the other.
+        let (mut rate, mut span) = (topology.bandwidth(first), Time::ZERO);
+        let (mut latency, mut slowest, mut busy) = (Time::ZERO, Time::ZERO, Time::ZERO);
+        let (rates, latencies) = (topology.bandwidths(), topology.latencies());
+        for (place, &link) in links.iter().enumerate() {
+            let index = link.index();
+            if place == 0 || rates[index] != rate {
+                rate = rates[index];
+                span = rate.checked_serialization(bytes)?;
+                slowest = slowest.max(span);
+            }
+            busy = busy.checked_add(span).ok_or_else(too_long)?;
+            latency = latency.checked_add(latencies[index]).ok_or_else(too_long)?;
+            let carried = &mut self.carried[index];
+            // Both sums are checked below, by the budget of all that was carried.
+            carried.bytes = carried.bytes.wrapping_add(bytes.get());
+            carried.busy = carried.busy.wrapping_add(span.picoseconds());
+        }
+        let hops = links.len() as u64;
+        let ties = at_last_link(topology, links.iter().copied());
+        self.budget.delay(busy)?;
+        self.budget.delay(latency)?;
+        self.budget.bytes(Bytes::new(bytes.get().saturating_mul(hops)))?;
+        self.hops += hops;
+        Ok(Message {
             source,
             destination,
-            read: None,
-            first: LinkId::from(0),
-            last: LinkId::from(0),
-            write: None,
+            read,
+            first,
+            last,
+            write,
             spans: Spans {
-                first: Time::ZERO,
-                last: Time::ZERO,
-                slowest: Time::ZERO,
+                first: topology.bandwidth(first).checked_serialization(bytes)?,
+                last: span,
+                slowest,
             },
-            before: Time::ZERO,
-            ties: 0,
+            before: latency - topology.latency(last),
+            ties,
             is_empty: bytes == Bytes::ZERO,
             tail: Time::ZERO,
             served: 0,
-        };
-        let mut latency = Time::ZERO;
-        let mut links = 0;
-        for (place, &hop) in route.iter().enumerate() {
-            let span = self.resources.span(hop, bytes)?;
-            self.budget.delay(span)?;
-            let Some(link) = self.resources.link(hop.resource as usize) else {
-                let memory = Memory {
-                    resource: hop.resource,
-                    span,
-                };
-                // A route with links begins at the sender's memory, if there is one there.
-                let side = if place == 0 {
-                    &mut record.read
-                } else {
-                    &mut record.write
-                };
-                *side = Some(memory);
-                continue;
-            };
-            self.budget.delay(self.topology.latency(link))?;
-            self.budget.bytes(bytes)?;
-            self.link_bytes[link.index()] += bytes.get();
-            self.link_busy[link.index()] += span.picoseconds();
-            if links == 0 {
-                (record.first, record.spans.first) = (link, span);
-            }
-            links += 1;
-            record.before = latency;
-            latency += self.topology.latency(link);
-            (record.last, record.spans.last) = (link, span);
-            record.spans.slowest = record.spans.slowest.max(span);
-        }
-        assert!(links > 0, "a route between two ranks has links");
-        self.hops += links;
-        record.ties = at_last_link(
-            self.topology,
-            route
-                .iter()
-                .filter_map(|hop| self.resources.link(hop.resource as usize)),
-        );
-        Ok(record)
+        })
+    }
+
+    /// What a message of `bytes` does to a memory that it touches.
+    fn memory(&mut self, hop: Option<Hop>, bytes: Bytes) -> Result<Option<Memory>, SimulationError> {
+        let Some(hop) = hop else { return Ok(None) };
+        let span = self.resources.span(hop, bytes)?;
+        self.budget.delay(span)?;
+        Ok(Some(Memory {
+            resource: hop.resource,
+            span,
+        }))
     }
 
     /// The next instant at which something happens.
@@ -456,10 +478,7 @@ impl Network for LogGp<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        let mut route = std::mem::take(&mut self.route);
-        let record = self.record(source, destination, bytes, &mut route);
-        self.route = route;
-        let record = record?;
+        let record = self.record(source, destination, bytes)?;
         let index = message as usize;
         if index >= self.messages.len() {
             self.messages.resize(index + 1, record);
@@ -520,8 +539,8 @@ impl Network for LogGp<'_> {
 
     fn traffic(&self) -> Traffic {
         Traffic {
-            link_bytes: self.link_bytes.clone(),
-            link_busy: self.link_busy.clone(),
+            link_bytes: self.carried.iter().map(|carried| carried.bytes).collect(),
+            link_busy: self.carried.iter().map(|carried| carried.busy).collect(),
             packet_hops: self.hops,
             events: self.events,
             ..Traffic::default()

@@ -579,7 +579,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
     }
 
     fn traffic(&self) -> Traffic {
-        let links = self.resources.links();
+        let links = self.resources.link_count();
         Traffic {
             link_bytes: self.link_bytes[..links].to_vec(),
             link_busy: self.link_busy[..links].to_vec(),

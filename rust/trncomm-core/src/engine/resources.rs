@@ -51,19 +51,19 @@ impl<'t> Resources<'t> {
     }
 
     /// How many are links.
-    pub(super) fn links(&self) -> usize {
+    pub(super) fn link_count(&self) -> usize {
         self.fold.map_or(self.topology.links(), Fold::links)
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> usize {
         let ranks = self.fold.map_or(self.topology.ranks(), Fold::ranks);
-        self.links() + self.memory.map_or(0, |_| ranks)
+        self.link_count() + self.memory.map_or(0, |_| ranks)
     }
 
     /// The link of that number; none for a memory.
     pub(super) fn link(&self, resource: usize) -> Option<LinkId> {
-        (resource < self.links()).then(|| {
+        (resource < self.link_count()).then(|| {
             self.fold
                 .map_or_else(|| LinkId::new(resource), |fold| fold.link(resource))
         })
@@ -87,7 +87,7 @@ impl<'t> Resources<'t> {
     /// The memory of a rank, if memories take time.
     pub(super) fn memory_of(&self, rank: RankId) -> Option<usize> {
         let place = self.fold.map_or(rank.index(), |fold| fold.index(rank));
-        self.memory.map(|_| self.links() + place)
+        self.memory.map(|_| self.link_count() + place)
     }
 
     /// The links of the route that was asked for last, as the topology numbers them.
@@ -110,18 +110,29 @@ impl<'t> Resources<'t> {
 
     /// Puts what a message from one rank to another occupies into `route`, in order.
     pub(super) fn route(&mut self, from: RankId, to: RankId, route: &mut Vec<Hop>) -> Result<(), SimulationError> {
-        match self.topology.fabric().policy() {
-            Policy::FlowHash { seed } => self.hashed_path(from, to, seed)?,
-            Policy::Fixed | Policy::Spray | Policy::Adaptive => self.topology.route(from, to, &mut self.path)?,
-        }
+        self.find_links(from, to)?;
+        let [read, write] = self.ends(from, to);
         route.clear();
-        route.extend(self.memory_hop(from, |touches| touches.read));
+        route.extend(read);
         for &link in &self.path {
             let (resource, touches) = self.number(link)?;
             route.push(Hop { resource, touches });
         }
-        route.extend(self.memory_hop(to, |touches| touches.write));
+        route.extend(write);
         Ok(())
+    }
+
+    /// The links of the route from one rank to another, in order.
+    pub(super) fn links(&mut self, from: RankId, to: RankId) -> Result<&[LinkId], TopologyError> {
+        self.find_links(from, to)?;
+        Ok(&self.path)
+    }
+
+    fn find_links(&mut self, from: RankId, to: RankId) -> Result<(), TopologyError> {
+        match self.topology.fabric().policy() {
+            Policy::FlowHash { seed } => self.hashed_path(from, to, seed),
+            Policy::Fixed | Policy::Spray | Policy::Adaptive => self.topology.route(from, to, &mut self.path),
+        }
     }
 
     /// Puts the links that a hash of both ends picks into `path`.
@@ -141,6 +152,14 @@ impl<'t> Resources<'t> {
             at = self.topology.destination(link);
         }
         Ok(())
+    }
+
+    /// The memory of the sender, or of the receiver, as a part of a route.
+    pub(super) fn ends(&self, from: RankId, to: RankId) -> [Option<Hop>; 2] {
+        [
+            self.memory_hop(from, |touches| touches.read),
+            self.memory_hop(to, |touches| touches.write),
+        ]
     }
 
     /// The memory of a rank as a part of a route; none where memories take no time or bytes don't touch them.

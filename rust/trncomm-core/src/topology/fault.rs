@@ -108,6 +108,11 @@ impl Topology {
         !self.damage.down.get(link.index()).is_some_and(|&down| down)
     }
 
+    /// Whether no link is down.
+    pub(super) fn are_all_up(&self) -> bool {
+        self.damage.down.is_empty()
+    }
+
     /// The share of a link's bits that come out wrong.
     pub fn bit_error_rate(&self, link: LinkId) -> f64 {
         self.damage.errors.get(&link).copied().unwrap_or(0.0)

@@ -32,7 +32,9 @@ enum Direction {
 
 impl Axis {
     fn coordinate(self, rank: usize) -> usize {
-        rank / self.stride % self.extent
+        // Divisions that change nothing are left out: long routes ask this at every node.
+        let line = if self.stride == 1 { rank } else { rank / self.stride };
+        if line < self.extent { line } else { line % self.extent }
     }
 
     /// Whether a chip has a cable that counts as up: a line of two that wraps is one cable, up from both ends.
@@ -57,11 +59,22 @@ impl Axis {
     /// The way from one coordinate to another: the short one, up where both are as long.
     fn direction(self, from: usize, to: usize) -> Direction {
         let goes_up = if self.wraps {
-            (to + self.extent - from) % self.extent * 2 <= self.extent
+            let up = if to >= from { to - from } else { to + self.extent - from };
+            up * 2 <= self.extent
         } else {
             to > from
         };
         if goes_up { Direction::Up } else { Direction::Down }
+    }
+
+    /// The coordinate next to one, where there is one.
+    fn neighbour(self, coordinate: usize, direction: Direction) -> usize {
+        match direction {
+            Direction::Up if coordinate + 1 == self.extent => 0,
+            Direction::Up => coordinate + 1,
+            Direction::Down if coordinate == 0 => self.extent - 1,
+            Direction::Down => coordinate - 1,
+        }
     }
 
     /// Whether a cable leads from a coordinate to the next one up, counting each cable once.
@@ -107,6 +120,29 @@ impl Grid {
             before += axis.ports(coordinate);
         }
         unreachable!("a route ends where all coordinates agree")
+    }
+
+    /// The nodes and ports of the route between two ranks, as [`Self::port`] leads, without finding each coordinate anew:
+    /// each axis is passed in one direction.
+    pub(super) fn for_each_port(&self, from: usize, to: usize, mut pass: impl FnMut(usize, usize)) {
+        let mut at = from;
+        let mut before = 0;
+        for axis in &self.axes {
+            let (mut coordinate, target) = (axis.coordinate(at), axis.coordinate(to));
+            let start = at - coordinate * axis.stride;
+            let direction = axis.direction(coordinate, target);
+            // All nodes of an axis that wraps have the same ports.
+            let everywhere = axis.wraps.then(|| axis.port(direction, coordinate));
+            while coordinate != target {
+                pass(
+                    at,
+                    before + everywhere.unwrap_or_else(|| axis.port(direction, coordinate)),
+                );
+                coordinate = axis.neighbour(coordinate, direction);
+                at = start + coordinate * axis.stride;
+            }
+            before += axis.ports(coordinate);
+        }
     }
 
     /// Whether a line is long enough to close a circle of links in one direction.

@@ -64,8 +64,14 @@ impl Layout {
     pub(super) fn tie(&self, input: u32, output: u32) -> u32 {
         let from = self.ports[input as usize];
         let to = self.ports[output as usize];
-        let rows = (from.row + from.outer - to.row % from.outer) % from.outer;
-        let columns = (from.column + from.inner - to.column % from.inner) % from.inner;
+        let rows = steps(to.row, from.row, from.outer);
+        let columns = steps(to.column, from.column, from.inner);
         from.base + rows * from.inner + columns
     }
+}
+
+/// How many steps up from one index lead to another below `extent`, modulo it.
+fn steps(from: u32, to: u32, extent: u32) -> u32 {
+    let from = if from < extent { from } else { from % extent };
+    if to >= from { to - from } else { to + extent - from }
 }

@@ -88,6 +88,10 @@ impl Topology {
                 });
             }
         }
+        if self.pass_grid(from, to, path) {
+            return Ok(());
+        }
+        path.clear();
         let start = NodeId::from(from.get());
         let (mut at, mut is_broken) = (start, false);
         while at.get() != to.get() {
@@ -106,6 +110,17 @@ impl Topology {
             }
         }
         Ok(())
+    }
+
+    /// Puts the fixed route over a grid into `path`; says whether that is the route: a grid, without a link down on it.
+    fn pass_grid(&self, from: RankId, to: RankId, path: &mut Vec<LinkId>) -> bool {
+        let Routing::Formula(Formula::Grid(grid)) = &self.routing else {
+            return false;
+        };
+        grid.for_each_port(from.index(), to.index(), |at, port| {
+            path.push(self.out_links(NodeId::new(at))[port]);
+        });
+        self.are_all_up() || path.iter().all(|&link| self.is_up(link))
     }
 
     /// The link by which traffic for a rank leaves a node on its fixed route.

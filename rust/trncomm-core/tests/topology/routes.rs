@@ -54,6 +54,20 @@ fn every_route_is_a_path_to_its_destination() {
 }
 
 #[test]
+fn every_route_takes_the_next_link_of_each_node_that_it_passes() {
+    for topology in every_shape() {
+        for from in 0..topology.ranks() {
+            for to in 0..topology.ranks() {
+                for link in route(&topology, from, to) {
+                    let next = topology.next_link(topology.source(link), RankId::new(to));
+                    assert_eq!(link, next, "{} {:?}", topology.name(), topology.shape());
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn every_route_of_a_list_is_a_path_to_its_destination() {
     for topology in every_shape() {
         assert_routes_are_paths(&as_list(&topology));
