@@ -23,7 +23,7 @@ def test_a_table_has_one_row_a_run(table: tc.Table) -> None:
 def test_a_table_holds_what_single_runs_give(ring: tc.Topology, table: tc.Table) -> None:
     for row in range(len(table)):
         size, algorithm = int(table.size_bytes[row]), str(table.algorithm[row])
-        single = tc.simulate(ring, "all_reduce", size, algorithm=algorithm, model="loggp", dtype="bf16")
+        single = tc.simulate(ring, "all_reduce", size, algorithm=algorithm, model="flow", dtype="bf16")
         assert table.time_ps[row] == single.time_ps
         assert table.busbw_GBps[row] == pytest.approx(single.busbw / 1e9)
 

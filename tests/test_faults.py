@@ -248,5 +248,5 @@ def test_a_result_and_a_topology_print_their_faults(ring: tc.Topology) -> None:
 def test_a_comparison_takes_faults(ring: tc.Topology) -> None:
     late = [tc.late(0, by="1ms")]
     table = tc.compare(ring, "all_reduce", ["1KiB"], algorithms=["ring"], faults=late)
-    single = tc.simulate(ring, "all_reduce", "1KiB", algorithm="ring", model="loggp", faults=late)
+    single = tc.simulate(ring, "all_reduce", "1KiB", algorithm="ring", model="flow", faults=late)
     assert table.time_ps.tolist() == [single.time_ps]
