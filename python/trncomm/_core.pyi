@@ -86,6 +86,21 @@ class Topology:
         between_latency: int | str,
     ) -> Topology: ...
     @staticmethod
+    def ultracluster(
+        pods: int,
+        ultraservers: int,
+        racks: int,
+        servers: int,
+        chips: int,
+        *,
+        server: tuple[int | str, int | str],
+        rack: tuple[int | str, int | str],
+        between: tuple[int | str, int | str],
+        leaf: tuple[int | str, int | str],
+        spine: tuple[int | str, int | str],
+        core: tuple[int | str, int | str],
+    ) -> Topology: ...
+    @staticmethod
     def from_links(
         ranks: int,
         links: Sequence[tuple[int, int, int | str, int | str] | tuple[int, int, int | str, int | str, str]],

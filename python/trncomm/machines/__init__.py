@@ -34,8 +34,10 @@ __all__ = [
     "trn1n",
     "trn2",
     "trn2_ultraserver",
+    "trn3_ultracluster",
     "trn3_ultraserver",
     "trn3_ultraserver_gen1",
+    "ultracluster",
 ]
 
 
@@ -87,6 +89,23 @@ class _UltraServer(Settings, total=False):
     """From a chip to the chip in its position in another rack."""
     between_latency: Duration
     """Of that link."""
+
+
+class _UltraCluster(_UltraServer, total=False):
+    """Keywords of many UltraServers."""
+
+    ultraservers: int
+    """How many."""
+    pod: int
+    """UltraServers below one set of spines."""
+    fabric_bandwidth: Rate
+    """From a chip to the leaf of its rack."""
+    fabric_latency: Duration
+    """Of that link; a path passes two."""
+    switch_latency: Duration
+    """Of a link between leaf and spine, or spine and core."""
+    oversubscription: int
+    """How many times less rate the links above leaves have than those below."""
 
 
 class _Planes(_Network, total=False):
@@ -187,6 +206,21 @@ def trn3_ultraserver_gen1(*, profile: Profile = "link-table", **changed: Unpack[
     of two ports.
     """
     return build("trn3-ultraserver-gen1", profile=profile, overrides=changed)
+
+
+def trn3_ultracluster(*, profile: Profile = "link-table", **changed: Unpack[_UltraCluster]) -> Topology:
+    """Build Trn3 Gen2 UltraServers on a network of leaves, spines and cores: 700 of them unless set, 100,800 chips.
+
+    Examples:
+        >>> import trncomm as tc
+        >>> tc.machines.trn3_ultracluster(ultraservers=20).shape
+        (2, 10, 2, 18, 4)
+    """
+    return build("trn3-ultracluster", profile=profile, overrides=changed)
+
+
+ultracluster = trn3_ultracluster
+"""The reference system."""
 
 
 def tpu_v4_pod(**changed: Unpack[_Torus]) -> Topology:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from trncomm import _core
+from trncomm.errors import TopologyError
 from trncomm.machines.figures import Figure, Machine, count, counts, quantity, rate
 from trncomm.machines.settings import settings
 
 if TYPE_CHECKING:
-    from trncomm.machines.figures import Values
+    from trncomm.machines.figures import Profile, Values
 
 __all__ = ["MACHINES"]
 
@@ -69,6 +70,36 @@ def _ultraserver(values: Values) -> _core.Topology:
         rack_latency=quantity(values, "rack_latency"),
         between_bandwidth=rate(values, "between_bandwidth"),
         between_latency=quantity(values, "between_latency"),
+    )
+
+
+def _ultracluster(values: Values) -> _core.Topology:
+    ultraservers = count("ultraservers", values["ultraservers"])
+    if ultraservers < 1:
+        raise TopologyError(f"ultraservers must be at least 1, got {ultraservers}")
+    told = values["pod"]
+    each = max(d for d in range(1, 17) if ultraservers % d == 0) if told is None else count("pod", told)
+    if each < 1 or ultraservers % each:
+        raise TopologyError(f"pod must be a number that divides {ultraservers} ultraservers, got {each}")
+    oversubscription = count("oversubscription", values["oversubscription"])
+    if oversubscription < 1:
+        raise TopologyError(f"oversubscription must be at least 1, got {oversubscription}")
+    speed = _core.parse_bandwidth(rate(values, "fabric_bandwidth"))
+    upper = max(speed // oversubscription, 1)
+
+    def link(name: str) -> tuple[int | str, int | str]:
+        return rate(values, f"{name}_bandwidth"), quantity(values, f"{name}_latency")
+
+    return _core.Topology.ultracluster(
+        ultraservers // each,
+        each,
+        *(count(name, values[name]) for name in ("racks", "servers", "chips")),
+        server=link("server"),
+        rack=link("rack"),
+        between=link("between"),
+        leaf=(speed, quantity(values, "fabric_latency")),
+        spine=(upper, quantity(values, "switch_latency")),
+        core=(upper, quantity(values, "switch_latency")),
     )
 
 
@@ -209,6 +240,56 @@ _GEN1: Final = (
 )
 _GEN1_LINKS: Final = "no link counts of Gen1 are published by level; as Gen2's"
 
+_FABRIC: Final = (
+    Figure("ultraservers", 700, "", "assumed", "100,800 chips; UltraCluster 3.0 is to have hundreds of thousands"),
+    Figure(
+        "pod",
+        None,
+        "",
+        "assumed",
+        "UltraServers below one set of spines; not public. Unless set, the most up to 16 that fill all pods",
+    ),
+    Figure(
+        "fabric_bandwidth",
+        25,
+        "GB/s",
+        "derived",
+        f"{_ARCH}: EFA of 28,800 Gb/s an UltraServer, 200 Gb/s a chip; links above leaves are alike",
+    ),
+    Figure(
+        "fabric_latency",
+        6500,
+        "ns",
+        "assumed",
+        "with the launch and two switches in a pod, 15 µs from memory to memory, as collectives.rst gives for the "
+        "least packet on Trn2",
+    ),
+    Figure("switch_latency", 350, "ns", "assumed", "not public; a switch of such a network with its wires"),
+    Figure(
+        "oversubscription",
+        1,
+        "",
+        "derived",
+        "trn1-arch.rst: a non-blocking network; how many times less rate the links above leaves have than those below",
+    ),
+)
+
+
+_GEN2_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
+    "link-table": _trn3(
+        _GEN2,
+        Figure("server_bandwidth", 256, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=4)),
+        Figure("rack_bandwidth", 320, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=5)),
+        Figure("between_bandwidth", 128, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=2)),
+    ),
+    "lane-count": _trn3(
+        _GEN2,
+        Figure("server_bandwidth", 512, "GB/s", "derived", _LANES.format(lanes=64)),
+        Figure("rack_bandwidth", 512, "GB/s", "derived", _LANES.format(lanes="64 active (of 80)")),
+        Figure("between_bandwidth", 128, "GB/s", "derived", _LANES.format(lanes=16)),
+    ),
+}
+
 MACHINES: Final = (
     Machine(
         name="trn1",
@@ -272,20 +353,13 @@ MACHINES: Final = (
     Machine(
         name="trn3-ultraserver",
         summary="Trn3 Gen2 UltraServer: 144 Trainium3 chips, 2 racks of 18 servers of 4 chips",
-        profiles={
-            "link-table": _trn3(
-                _GEN2,
-                Figure("server_bandwidth", 256, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=4)),
-                Figure("rack_bandwidth", 320, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=5)),
-                Figure("between_bandwidth", 128, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=2)),
-            ),
-            "lane-count": _trn3(
-                _GEN2,
-                Figure("server_bandwidth", 512, "GB/s", "derived", _LANES.format(lanes=64)),
-                Figure("rack_bandwidth", 512, "GB/s", "derived", _LANES.format(lanes="64 active (of 80)")),
-                Figure("between_bandwidth", 128, "GB/s", "derived", _LANES.format(lanes=16)),
-            ),
-        },
+        profiles=_GEN2_PROFILES,
         construct=_ultraserver,
+    ),
+    Machine(
+        name="trn3-ultracluster",
+        summary="Trn3 Gen2 UltraServers on an EFA network of leaves, spines and cores: 700 of them, 100,800 chips",
+        profiles={profile: (*_FABRIC, *figures) for profile, figures in _GEN2_PROFILES.items()},
+        construct=_ultracluster,
     ),
 )

@@ -154,6 +154,16 @@ impl Request<'_> {
         Ok(Shape::new(&[self.ranks()])?)
     }
 
+    /// The ranks as the topology's shape numbers them, and the extents, without those of one.
+    pub fn grid(&self) -> Result<(Shape, Vec<usize>), AlgorithmError> {
+        let mut extents = self.extents.clone();
+        extents.retain(|&extent| extent > 1);
+        if extents.is_empty() {
+            extents.push(1);
+        }
+        Ok((Shape::new(&extents)?, extents))
+    }
+
     /// The collective within the output buffer.
     pub fn in_place(&self) -> Goal {
         Goal::in_place(self.collective).with_root(self.root)

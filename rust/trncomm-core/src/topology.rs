@@ -20,6 +20,7 @@ mod fully_connected;
 mod grid;
 mod leaf_spine;
 mod switch;
+mod ultracluster;
 mod ultraserver;
 
 pub use custom::LinkInput;
@@ -27,6 +28,7 @@ pub use endpoint::{Endpoint, PacketFormat, Touches};
 pub use fabric::{Arbitration, Fabric, Forwarding, Policy, Queueing};
 pub use family::Family;
 pub use fault::Fault;
+pub use ultracluster::ClusterLinks;
 
 use crate::ids::{LinkId, NodeId};
 use crate::units::{Bandwidth, Time};
@@ -102,7 +104,7 @@ impl Topology {
     /// The logical extents of the ranks, the last one counting fastest; their product is [`Self::ranks`].
     ///
     /// `[ranks]` for ring, fully connected, switch and custom, the dimensions for mesh and torus,
-    /// `[leaves, ranks_per_leaf]` and `[racks, servers, chips]`.
+    /// `[leaves, ranks_per_leaf]`, `[racks, servers, chips]` and `[pods, ultraservers, racks, servers, chips]`.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }

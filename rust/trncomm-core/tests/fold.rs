@@ -11,7 +11,7 @@ use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Control, Model, Options, Outcome, Untracked, simulate};
 use trncomm_core::ids::{LinkId, RankId};
 use trncomm_core::schedule::Schedule;
-use trncomm_core::topology::{Endpoint, Fabric, Fault, Forwarding, Policy, Topology, Touches};
+use trncomm_core::topology::{ClusterLinks, Endpoint, Fabric, Fault, Forwarding, Policy, Topology, Touches};
 use trncomm_core::units::{Bytes, Time};
 
 fn run(topology: &Topology, schedule: &Schedule, size: u64, options: Options) -> Outcome<Untracked> {
@@ -36,6 +36,17 @@ fn compare(topology: &Topology, schedule: &Schedule, size: u64, model: Model) ->
     Ok(folded.run.ranks)
 }
 
+fn cluster_links() -> ClusterLinks {
+    ClusterLinks {
+        server: link(100_000_000_000, 500),
+        rack: link(37_000_000_000, 1234),
+        between: link(50_000_000_000, 700),
+        leaf: link(25_000_000_000, 6500),
+        spine: link(20_000_000_000, 300),
+        core: link(25_000_000_000, 310),
+    }
+}
+
 /// Every named shape, small, of links that are alike or alike by tier.
 fn shapes() -> impl Strategy<Value = Topology> {
     let a = || link(100_000_000_000, 500);
@@ -56,6 +67,9 @@ fn shapes() -> impl Strategy<Value = Topology> {
         .expect("leaves")),
         (1..3_usize, 1..4_usize, 1..4_usize).prop_map(move |(racks, servers, chips)| {
             Topology::ultraserver(racks, servers, chips, a(), b(), link(50_000_000_000, 700)).expect("racks")
+        }),
+        (1..4_usize, 1..4_usize, 1..3_usize, 1..3_usize).prop_map(move |(pods, each, racks, chips)| {
+            Topology::ultracluster(pods, each, (racks, 1, chips), cluster_links()).expect("pods")
         }),
     ]
 }

@@ -19,6 +19,8 @@ use crate::nodes::{self, NodeRef};
 use crate::settings::{self, Endpoint, Fabric, PacketFormat, Setting};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
+/// A bandwidth and a latency.
+type Spec<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Column<T> = PyOnceLock<Py<PyArray1<T>>>;
 
 /// Chips, switches, and the directed links between them.
@@ -257,6 +259,71 @@ impl Topology {
                 "between_latency",
                 between_latency,
             )?,
+        ))
+    }
+
+    /// UltraServers in pods, on a network of leaves, spines and cores.
+    ///
+    /// `trncomm.machines.trn3_ultracluster` fills in the published figures. The leaf of a rack is joined to the spines of its
+    /// pod, as many as a rack has chips; a spine to as many cores as a pod has racks.
+    ///
+    /// Args:
+    ///     pods: How many pods.
+    ///     ultraservers: UltraServers in each pod.
+    ///     racks: Racks in each UltraServer.
+    ///     servers: Servers in each rack.
+    ///     chips: Chips in each server.
+    ///     server: Bandwidth and latency between a chip and its server's switch.
+    ///     rack: Between a chip and its rack's switch.
+    ///     between: Between chips of different racks of an UltraServer.
+    ///     leaf: Between a chip and the leaf of its rack.
+    ///     spine: Between a leaf and each spine of its pod.
+    ///     core: Between a spine and each of its cores.
+    ///
+    /// Raises:
+    ///     TopologyError: A value that is out of range or can't be read.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> near, far = ("100GB/s", "125ns"), ("25GB/s", "6us")
+    ///     >>> tc.Topology.ultracluster(
+    ///     ...     2, 2, 2, 3, 4, server=near, rack=near, between=near, leaf=far, spine=far, core=far
+    ///     ... )
+    ///     <Topology ultracluster [2, 2, 2, 3, 4]: 96 ranks, 260 nodes, 1056 links>
+    #[staticmethod]
+    #[pyo3(signature = (pods, ultraservers, racks, servers, chips, *, server, rack, between, leaf, spine, core))]
+    #[allow(clippy::too_many_arguments)] // six kinds of links, by keyword
+    fn ultracluster(
+        pods: Any,
+        ultraservers: Any,
+        racks: Any,
+        servers: Any,
+        chips: Any,
+        server: Spec<'_>,
+        rack: Spec<'_>,
+        between: Spec<'_>,
+        leaf: Spec<'_>,
+        spine: Spec<'_>,
+        core: Spec<'_>,
+    ) -> PyResult<Self> {
+        let spec = |(bandwidth, latency): Spec<'_>| link("bandwidth", &bandwidth, "latency", &latency);
+        let inside = (
+            TOPOLOGY.count("racks", racks)?,
+            TOPOLOGY.count("servers", servers)?,
+            TOPOLOGY.count("chips", chips)?,
+        );
+        Self::new(topology::Topology::ultracluster(
+            TOPOLOGY.count("pods", pods)?,
+            TOPOLOGY.count("ultraservers", ultraservers)?,
+            inside,
+            topology::ClusterLinks {
+                server: spec(server)?,
+                rack: spec(rack)?,
+                between: spec(between)?,
+                leaf: spec(leaf)?,
+                spine: spec(spine)?,
+                core: spec(core)?,
+            },
         ))
     }
 

@@ -1,7 +1,8 @@
 //! Direct exchange: every rank sends each other rank its block in one message, all at once.
 //!
 //! All-reduce in two shots: a direct reduce-scatter, then a direct all-gather. Neuron calls the pattern mesh.
-//! Destinations are taken in rotation (r+1, r+2, …), so that no rank is everyone's first.
+//! Destinations are taken in rotation (r+1, r+2, …, along each axis of the topology's shape by itself), so that no rank is
+//! everyone's first.
 
 use super::{Algorithm, Request};
 use crate::collective::Collective;
@@ -24,7 +25,10 @@ pub(super) const DIRECT: Algorithm = Algorithm {
 };
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
+    let (shape, extents) = request.grid()?;
     let others = request.ranks() - 1;
+    let after = || after(&extents);
+    let before = || before(&extents);
     let own = || Chunks::one(Buffer::Output, Expr::rank());
     let reduce_scatter = || {
         [
@@ -44,7 +48,7 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let (goal, body) = match request.collective() {
         Collective::ReduceScatter => (request.in_place(), reduce_scatter().to_vec()),
         Collective::AllGather => (request.in_place(), all_gather().to_vec()),
-        Collective::AllToAll => (request.out_of_place(), all_to_all(others)),
+        Collective::AllToAll => (request.out_of_place(), all_to_all(others, &after, &before)),
         _ => (
             request.in_place(),
             reduce_scatter().into_iter().chain(all_gather()).collect(),
@@ -54,14 +58,14 @@ fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     Ok(Schedule::uniform(
         DIRECT.name,
         goal,
-        request.line()?,
+        shape,
         ranks,
         0,
         Program::single(body),
     )?)
 }
 
-fn all_to_all(others: usize) -> Vec<Instruction> {
+fn all_to_all(others: usize, after: &dyn Fn() -> Place, before: &dyn Fn() -> Place) -> Vec<Instruction> {
     vec![
         keep_own_block(),
         Instruction::repeat(others, vec![Instruction::send(after(), block(Buffer::Input, after()))]),
@@ -80,14 +84,30 @@ pub(super) fn keep_own_block() -> Instruction {
     )
 }
 
-/// The rank 1 + i further on.
-pub(super) fn after() -> Place {
-    Place::shift(0, Expr::var(0) + 1)
+/// The rank 1 + i further on, digit by digit of the grid's numbering.
+///
+/// Every coordinate moves by itself, modulo its extent, so that the whole pattern stays the same whichever coordinates
+/// of the ranks are rotated.
+pub(super) fn after(extents: &[usize]) -> Place {
+    away(extents, |digit| digit)
 }
 
 /// The rank 1 + i further back.
-pub(super) fn before() -> Place {
-    Place::shift(0, Expr::from(-1) - Expr::var(0))
+pub(super) fn before(extents: &[usize]) -> Place {
+    away(extents, |digit| Expr::from(0) - digit)
+}
+
+fn away(extents: &[usize], by: impl Fn(Expr) -> Expr) -> Place {
+    let mut stride: usize = extents.iter().product();
+    let mut place = Place::here();
+    for (axis, &extent) in extents.iter().enumerate() {
+        stride /= extent;
+        let number = Expr::var(0) + 1;
+        // The first digit of a number below the number of ranks has nothing before it.
+        let digit = number / stride;
+        place = place.then_shift(axis, by(if axis == 0 { digit } else { digit % extent }));
+    }
+    place
 }
 
 /// The block of the rank at `place`.

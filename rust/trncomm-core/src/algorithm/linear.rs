@@ -26,29 +26,30 @@ pub(super) const LINEAR: Algorithm = Algorithm {
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
     let root = request.root().get();
+    let line = [request.ranks()];
     let whole = || Chunks::one(Buffer::Output, 0);
     let to_root = || Place::rank(i64::from(root));
     let own = || Chunks::one(Buffer::Output, Expr::rank());
-    let theirs = || block(Buffer::Output, after());
+    let theirs = || block(Buffer::Output, after(&line));
     let (chunks, at_root, elsewhere) = match request.collective() {
         Collective::Broadcast => (
             1,
-            Instruction::send(after(), whole()),
+            Instruction::send(after(&line), whole()),
             Instruction::receive(to_root(), whole()),
         ),
         Collective::Reduce => (
             1,
-            Instruction::reduce(after(), whole()),
+            Instruction::reduce(after(&line), whole()),
             Instruction::send(to_root(), whole()),
         ),
         Collective::Gather => (
             request.ranks(),
-            Instruction::receive(after(), theirs()),
+            Instruction::receive(after(&line), theirs()),
             Instruction::send(to_root(), own()),
         ),
         _ => (
             request.ranks(),
-            Instruction::send(after(), theirs()),
+            Instruction::send(after(&line), theirs()),
             Instruction::receive(to_root(), own()),
         ),
     };

@@ -19,18 +19,19 @@ pub(super) const ONE_SHOT: Algorithm = Algorithm {
 };
 
 fn build(request: &Request<'_>) -> Result<Schedule, AlgorithmError> {
+    let (shape, extents) = request.grid()?;
     let others = request.ranks() - 1;
     let input = || Chunks::one(Buffer::Input, 0);
     let output = || Chunks::one(Buffer::Output, 0);
     let program = Program::single(vec![
         Instruction::copy(input(), output()),
-        Instruction::repeat(others, vec![Instruction::send(after(), input())]),
-        Instruction::repeat(others, vec![Instruction::reduce(before(), output())]),
+        Instruction::repeat(others, vec![Instruction::send(after(&extents), input())]),
+        Instruction::repeat(others, vec![Instruction::reduce(before(&extents), output())]),
     ]);
     Ok(Schedule::uniform(
         ONE_SHOT.name,
         request.out_of_place(),
-        request.line()?,
+        shape,
         1,
         0,
         program,

@@ -1,6 +1,6 @@
 //! Pairwise all-to-all: N−1 steps, in each of which the ranks exchange blocks along a permutation, then go on.
 //!
-//! By rotation, rank r sends to r+k and receives from r−k in step k. By exclusive or, it exchanges with r xor k, which
+//! By rotation, rank r sends to r+k and receives from r−k in step k, each axis of the topology's shape by itself. By exclusive or, it exchanges with r xor k, which
 //! is a step of pairs, but needs a power of two. On a non-blocking switch of bandwidth B both take
 //! (N−1)·(L + S/N / B).
 
@@ -8,7 +8,7 @@ use super::direct::{after, before, block, keep_own_block};
 use super::{Algorithm, Request};
 use crate::collective::Collective;
 use crate::error::AlgorithmError;
-use crate::schedule::{Buffer, Expr, Instruction, Place, Program, Schedule};
+use crate::schedule::{Buffer, Expr, Instruction, Place, Program, Schedule, Shape};
 
 pub(super) const PAIRWISE: Algorithm = Algorithm {
     name: "pairwise",
@@ -17,7 +17,10 @@ pub(super) const PAIRWISE: Algorithm = Algorithm {
     collectives: &[Collective::AllToAll],
     ranks: "any",
     parameters: &[],
-    build: |request| schedule(&PAIRWISE, request, &after, &before),
+    build: |request| {
+        let (shape, extents) = request.grid()?;
+        schedule(&PAIRWISE, request, shape, &|| after(&extents), &|| before(&extents))
+    },
 };
 
 pub(super) const PAIRWISE_XOR: Algorithm = Algorithm {
@@ -32,13 +35,14 @@ pub(super) const PAIRWISE_XOR: Algorithm = Algorithm {
             return Err(request.not_applicable("powers of two work; pairwise serves any number"));
         }
         let partner = || Place::xor(0, Expr::var(0) + 1);
-        schedule(&PAIRWISE_XOR, request, &partner, &partner)
+        schedule(&PAIRWISE_XOR, request, request.line()?, &partner, &partner)
     },
 };
 
 fn schedule(
     algorithm: &'static Algorithm,
     request: &Request<'_>,
+    shape: Shape,
     to: &dyn Fn() -> Place,
     from: &dyn Fn() -> Place,
 ) -> Result<Schedule, AlgorithmError> {
@@ -54,7 +58,7 @@ fn schedule(
     Ok(Schedule::uniform(
         algorithm.name,
         request.out_of_place(),
-        request.line()?,
+        shape,
         ranks,
         0,
         program,

@@ -91,7 +91,8 @@ pub(super) fn chips_are_alike(topology: &Topology) -> bool {
         | Family::FullyConnected
         | Family::Switch
         | Family::LeafSpine
-        | Family::UltraServer => true,
+        | Family::UltraServer
+        | Family::UltraCluster => true,
         // A mesh has corners; a list of links may be anything.
         Family::Mesh | Family::Custom => false,
     };

@@ -13,7 +13,7 @@ pub(super) const NONE: u32 = u32::MAX;
 const ALL_PAIRS: usize = 1 << 18;
 
 /// How many far ranks each rank's routes are compared to, besides its neighbours along every axis, where there are more.
-const FAR: u64 = 2;
+const FAR: u64 = 1;
 
 /// Routes that show every link: those between all pairs of ranks, or a choice of them.
 #[derive(Debug)]

@@ -19,6 +19,8 @@ pub enum Family {
     LeafSpine,
     /// [`Topology::ultraserver`](super::Topology::ultraserver).
     UltraServer,
+    /// [`Topology::ultracluster`](super::Topology::ultracluster).
+    UltraCluster,
     /// [`Topology::from_links`](super::Topology::from_links).
     Custom,
 }
@@ -34,6 +36,7 @@ impl Family {
             Self::Switch => "switch",
             Self::LeafSpine => "leaf_spine",
             Self::UltraServer => "ultraserver",
+            Self::UltraCluster => "ultracluster",
             Self::Custom => "custom",
         }
     }

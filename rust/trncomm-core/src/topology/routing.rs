@@ -9,6 +9,7 @@ use super::grid::Grid;
 use super::leaf_spine::LeafSpine;
 use super::switch::Switch;
 use super::table::RouteTable;
+use super::ultracluster::UltraCluster;
 use super::ultraserver::UltraServer;
 use crate::error::TopologyError;
 use crate::ids::{LinkId, NodeId, RankId};
@@ -37,6 +38,7 @@ pub(super) enum Formula {
     Switch(Switch),
     LeafSpine(LeafSpine),
     UltraServer(UltraServer),
+    UltraCluster(UltraCluster),
 }
 
 impl Formula {
@@ -49,6 +51,7 @@ impl Formula {
             Self::Switch(switch) => switch.port(at, to),
             Self::LeafSpine(clos) => clos.port(at, to),
             Self::UltraServer(server) => server.port(at, to),
+            Self::UltraCluster(cluster) => cluster.port(at, to),
         }
     }
 
@@ -68,6 +71,7 @@ impl Formula {
         match self {
             Self::Switch(switch) => switch.choices(at.index()),
             Self::LeafSpine(clos) => clos.choices(at.index()),
+            Self::UltraCluster(cluster) => cluster.choices(at.index()),
             Self::Grid(_) | Self::FullyConnected(_) | Self::UltraServer(_) => 0..0,
         }
     }

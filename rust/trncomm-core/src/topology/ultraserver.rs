@@ -7,24 +7,28 @@ use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 /// A chip's ports: its server's switch, its rack's switch, then the other racks by how far ahead they are.
-const SERVER_PORT: usize = 0;
-const RACK_PORT: usize = 1;
-const FIRST_PEER_PORT: usize = 2;
+pub(super) const SERVER_PORT: usize = 0;
+pub(super) const RACK_PORT: usize = 1;
+pub(super) const FIRST_PEER_PORT: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UltraServer {
-    racks: usize,
-    servers: usize,
-    chips: usize,
+    pub(super) racks: usize,
+    pub(super) servers: usize,
+    pub(super) chips: usize,
 }
 
 impl UltraServer {
-    fn rack_size(self) -> usize {
+    pub(super) fn rack_size(self) -> usize {
         self.servers * self.chips
     }
 
-    fn ranks(self) -> usize {
+    pub(super) fn ranks(self) -> usize {
         self.racks * self.rack_size()
+    }
+
+    pub(super) fn server_switches(self) -> usize {
+        self.racks * self.servers
     }
 
     /// The switch of a server, counted over all racks.
@@ -36,7 +40,7 @@ impl UltraServer {
         self.server_switch(self.racks * self.servers) + rack
     }
 
-    fn peer_port(self, rack: usize, other: usize) -> usize {
+    pub(super) fn peer_port(self, rack: usize, other: usize) -> usize {
         FIRST_PEER_PORT + (other + self.racks - rack) % self.racks - 1
     }
 
@@ -97,8 +101,7 @@ impl Topology {
         wiring.add_nodes(
             racks,
             &[Group {
-                outer: servers,
-                inner: chips,
+                extents: [1, servers, chips],
             }],
         );
 

@@ -11,7 +11,7 @@ mod ties;
 use std::collections::VecDeque;
 
 use trncomm_core::ids::{LinkId, NodeId};
-use trncomm_core::topology::{LinkInput, LinkSpec, Topology};
+use trncomm_core::topology::{ClusterLinks, LinkInput, LinkSpec, Topology};
 use trncomm_core::units::{Bandwidth, Time};
 
 /// A link of that many GB/s and nanoseconds.
@@ -61,6 +61,24 @@ fn every_shape() -> Vec<Topology> {
         [5, 1, 1],
     ] {
         shapes.push(Topology::ultraserver(racks, servers, chips, link, link, link));
+    }
+    for (pods, each, racks, servers, chips) in [
+        (1, 1, 2, 2, 2),
+        (1, 3, 2, 1, 2),
+        (3, 1, 1, 2, 2),
+        (2, 2, 2, 2, 2),
+        (3, 2, 3, 1, 2),
+        (2, 3, 1, 1, 1),
+    ] {
+        let links = ClusterLinks {
+            server: link,
+            rack: link,
+            between: link,
+            leaf: link,
+            spine: link,
+            core: link,
+        };
+        shapes.push(Topology::ultracluster(pods, each, (racks, servers, chips), links));
     }
     shapes
         .into_iter()
