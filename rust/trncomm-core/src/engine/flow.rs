@@ -536,6 +536,91 @@ mod tests {
         );
     }
 
+    /// Runs to the end; returns how many messages were delivered.
+    fn run_out(flow: &mut Flow<'_>) -> usize {
+        let (mut due, mut delivered) = (Vec::new(), 0);
+        while flow.advance(&mut due) != Advance::Idle {
+            delivered += due.drain(..).count();
+        }
+        delivered
+    }
+
+    /// What solving once looks at: every class, and every link that one crosses.
+    fn looks(classes: u64, links: u64) -> u64 {
+        classes + links
+    }
+
+    #[test]
+    fn a_message_alone_on_its_links_is_never_solved() {
+        let topology = star(64, Time::from_picoseconds(500_000));
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        for round in 0..20 {
+            for rank in 0..64 {
+                post(&mut flow, rank, (rank + 1) % 64, 1000 + u64::from((rank * 7 + round * 13) % 64));
+            }
+            run_out(&mut flow);
+        }
+        assert_eq!(flow.solver.work, 0);
+        // A start, a drain and a delivery each.
+        assert_eq!(flow.events, 3 * 20 * 64);
+    }
+
+    #[test]
+    fn equal_messages_that_change_together_are_solved_once() {
+        for ranks in [8, 16, 32] {
+            let topology = star(ranks, Time::ZERO);
+            let mut flow = Flow::new(&topology, FlowOptions::default());
+            let ranks = u32::try_from(ranks).expect("few");
+            let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |by| (from, (from + by) % ranks)));
+            for (source, destination) in pairs {
+                post(&mut flow, source, destination, 1000);
+            }
+            run_out(&mut flow);
+            let ranks = u64::from(ranks);
+            // When all have drained, only links are left to look at.
+            assert!(flow.solver.work <= looks(ranks * (ranks - 1), 2 * ranks) + 2 * ranks);
+        }
+    }
+
+    #[test]
+    fn a_message_that_follows_another_has_nothing_solved() {
+        let topology = star(9, Time::ZERO);
+        let work_of = |messages: u64| {
+            let mut flow = Flow::new(&topology, FlowOptions::default());
+            for _ in 0..messages {
+                for source in 1..9 {
+                    post(&mut flow, source, 0, 1000 + u64::from(source));
+                }
+            }
+            assert_eq!(run_out(&mut flow) as u64, 8 * messages);
+            flow.solver.work
+        };
+        // Solved when all begin, and each time that a line of messages ends.
+        assert!(work_of(1) <= 9 * looks(8, 9));
+        assert_eq!(work_of(50), work_of(1));
+    }
+
+    #[test]
+    fn a_change_looks_at_its_own_component_alone() {
+        let topology = star(64, Time::ZERO);
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        // 16 incasts of 3, apart from one another.
+        for incast in 0..16 {
+            for sender in 1..4 {
+                post(&mut flow, incast * 4 + sender, incast * 4, 1000);
+            }
+        }
+        let mut due = Vec::new();
+        flow.rates();
+        let before = flow.solver.work;
+        post(&mut flow, 1, 2, 100);
+        flow.rates();
+        // Its links, those of its sender's other message and of the two that meet that, and what crosses them.
+        assert!(flow.solver.work - before <= looks(4, 6), "{} looks", flow.solver.work - before);
+        while flow.advance(&mut due) != Advance::Idle {}
+        assert_eq!(due.len(), 49);
+    }
+
     #[test]
     fn long_stretches_without_a_delivery_are_interrupted() {
         // The first message arrives a second after the last has drained; each drain has all the others solved anew.
