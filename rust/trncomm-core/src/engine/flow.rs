@@ -47,6 +47,9 @@
 //! of which each link carries a part (a multiple of 1/720,720). It is delivered after the longest way. So the model leaves
 //! out that a part on a quick way may run ahead, and that adaptive packets avoid links that others fill.
 //!
+//! **Weights.** Fairness is by messages, not by bytes or by distance, unless the options ask for
+//! [shares by the round trip](FlowOptions::with_round_trip_weights): then a level is what a link gives for each share.
+//!
 //! **A window** of w bytes caps the rate of a message at w over twice the latency of its route.
 //!
 //! **Cost.** A change costs as much as the component in which it happens: nothing but its own route for a message alone,
@@ -75,10 +78,10 @@ use crate::ids::RankId;
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Bytes, PICOSECONDS_PER_SECOND, Time};
 use agenda::Agenda;
-use classes::{Classes, Joined, Member, NONE};
+use classes::{Classes, Joined, Limits, Member, NONE};
 use links::Links;
 pub use options::FlowOptions;
-use options::longest_latency;
+use options::{longest_latency, quickest_latency};
 use paths::{Extent, Paths, TOO_LATE, Use};
 use solver::{Component, Solver, lone_rate};
 
@@ -121,6 +124,8 @@ pub struct Flow<'t> {
     slowest: u64,
     /// No route has a longer latency, in picoseconds.
     longest: u64,
+    /// The least latency of a link that takes time.
+    quickest: Time,
     hops: u64,
     events: u64,
     path: Vec<Use>,
@@ -152,6 +157,7 @@ impl<'t> Flow<'t> {
             outstanding: 0,
             slowest: options.least_rate(topology).min(slowest),
             longest: longest_latency(topology),
+            quickest: quickest_latency(topology),
             hops: 0,
             events: 0,
             path: Vec::new(),
@@ -212,7 +218,8 @@ impl<'t> Flow<'t> {
             return;
         };
         let path = self.classes.path(class);
-        let is_alone = self.links.enter(path, class, is_new, self.now);
+        let priority = self.classes.all[class as usize].priority;
+        let is_alone = self.links.enter(path, priority, class, is_new, self.now);
         self.links.carry(path, member.bytes);
         if is_alone {
             self.plan_lone(class);
@@ -225,8 +232,9 @@ impl<'t> Flow<'t> {
         let extent = self.paths.find(source, destination, &mut self.path)?;
         let cap = self.options.cap_over(extent.latency);
         let lone = lone_rate(&self.path, cap, &self.links);
-        let pair = (source, destination);
-        Ok(self.classes.add(pair, &self.path, extent, lone, cap))
+        let priority = self.options.priority(extent.latency, self.quickest);
+        let limits = Limits { lone, cap, priority };
+        Ok(self.classes.add((source, destination), &self.path, extent, limits))
     }
 
     /// Brings the rate of a class up to date that is alone on its path, without looking at others.
@@ -316,7 +324,8 @@ impl<'t> Flow<'t> {
     /// Takes a class that has ended off its links.
     fn leave(&mut self, class: u32) {
         let path = self.classes.path(class);
-        if self.links.leave(path, self.now) {
+        let priority = self.classes.all[class as usize].priority;
+        if self.links.leave(path, priority, self.now) {
             self.classes.free_now(class);
         } else {
             self.links.mark_dirty(path);
@@ -399,8 +408,12 @@ impl Network for Flow<'_> {
                 latency: Time::ZERO,
                 links: 0,
             };
-            let lone = lone_rate(&path, f64::INFINITY, &self.links);
-            self.classes.add((rank, rank), &path, extent, lone, f64::INFINITY)
+            let limits = Limits {
+                lone: lone_rate(&path, f64::INFINITY, &self.links),
+                cap: f64::INFINITY,
+                priority: self.options.priority(Time::ZERO, self.quickest),
+            };
+            self.classes.add((rank, rank), &path, extent, limits)
         });
         let member = self.member(token, bytes);
         self.join(class, member);
@@ -556,7 +569,12 @@ mod tests {
         let mut flow = Flow::new(&topology, FlowOptions::default());
         for round in 0..20 {
             for rank in 0..64 {
-                post(&mut flow, rank, (rank + 1) % 64, 1000 + u64::from((rank * 7 + round * 13) % 64));
+                post(
+                    &mut flow,
+                    rank,
+                    (rank + 1) % 64,
+                    1000 + u64::from((rank * 7 + round * 13) % 64),
+                );
             }
             run_out(&mut flow);
         }
@@ -616,7 +634,11 @@ mod tests {
         post(&mut flow, 1, 2, 100);
         flow.rates();
         // Its links, those of its sender's other message and of the two that meet that, and what crosses them.
-        assert!(flow.solver.work - before <= looks(4, 6), "{} looks", flow.solver.work - before);
+        assert!(
+            flow.solver.work - before <= looks(4, 6),
+            "{} looks",
+            flow.solver.work - before
+        );
         while flow.advance(&mut due) != Advance::Idle {}
         assert_eq!(due.len(), 49);
     }
