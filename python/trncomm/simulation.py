@@ -41,6 +41,7 @@ def simulate(
     parameters: Mapping[str, Parameter] | None = None,
     faults: Iterable[_core.Fault] = (),
     verify: bool = True,
+    fold: bool = True,
     progress: Progress | None = None,
 ) -> _core.Result:
     """Simulate one collective and say how long it takes.
@@ -62,6 +63,7 @@ def simulate(
         parameters: Parameters of the algorithm.
         faults: What is wrong with the network, as `trncomm.faults` makes it.
         verify: Whether to prove first that the schedule does what the collective promises.
+        fold: Whether ranks and links that are alike are run once; the result is the same.
         progress: Called a few times a second on long runs.
 
     Raises:
@@ -99,6 +101,7 @@ def simulate(
         element.whole(size),
         itemsize=element.itemsize,
         model=model,
+        fold=fold,
         progress=progress,
     )
 

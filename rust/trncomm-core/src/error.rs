@@ -327,6 +327,9 @@ pub enum SimulationError {
         /// What the bound follows from.
         bound: String,
     },
+    /// A message took a link of which the fold knows nothing. The run is made again without; nobody else sees this.
+    #[error("internal error: a message left the fold")]
+    Unfoldable,
     /// The caller asked to stop.
     #[error("interrupted after {events} events, at {time_ps} ps of simulated time")]
     Interrupted {

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod error;
 pub mod ids;
 pub mod proof;
+pub mod quotient;
 mod random;
 pub mod result;
 pub mod schedule;

@@ -6,7 +6,7 @@ pub use explanation::{Explanation, Part};
 
 use crate::bounds::{Bound, tightest};
 use crate::collective::{Collective, Goal};
-use crate::engine::{Control, Model, Outcome, Progress, Untracked, simulate};
+use crate::engine::{Control, Model, Options, Outcome, Progress, Untracked, simulate};
 use crate::error::SimulationError;
 use crate::ids::LinkId;
 use crate::schedule::Schedule;
@@ -45,10 +45,11 @@ impl SimulationResult {
         schedule: &Schedule,
         size: Bytes,
         element: u64,
-        model: Model,
+        options: impl Into<Options>,
         control: &mut dyn FnMut(Progress) -> Control,
     ) -> Result<Self, SimulationError> {
-        let outcome = simulate(topology, schedule, size, element, model, control)?;
+        let options = options.into();
+        let outcome = simulate(topology, schedule, size, element, options, control)?;
         let busy = outcome.traffic.link_busy.iter().enumerate();
         // Of links that are equally busy, the first.
         let busiest = busy
@@ -63,7 +64,7 @@ impl SimulationResult {
             ranks: schedule.ranks(),
             size,
             element,
-            model,
+            model: options.model(),
             time: outcome.finish.iter().max().copied().unwrap_or_default(),
             busiest,
             outcome,

@@ -11,6 +11,7 @@ mod footprint;
 mod layout;
 mod listing;
 mod program;
+mod respects;
 mod rewrite;
 mod shape;
 mod view;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use trncomm_core::bounds::Bound as TimeBound;
-use trncomm_core::engine::Model;
+use trncomm_core::engine::{Model, Options};
 use trncomm_core::result::SimulationResult;
 use trncomm_core::units::{Bytes, Time};
 
@@ -131,6 +131,12 @@ pub struct RunResult {
     /// Packets times the links that each crossed; messages, where the model has no packets.
     #[pyo3(get)]
     packet_hops: u64,
+    /// Ranks that were run, each for all that are alike.
+    #[pyo3(get)]
+    ranks_run: usize,
+    /// Links that were run, each for all that are alike.
+    #[pyo3(get)]
+    links_run: usize,
     /// What it was simulated on, faults included.
     #[pyo3(get)]
     topology: Py<Topology>,
@@ -187,6 +193,8 @@ impl RunResult {
 ///     itemsize: Bytes an element; chunks differ by at most one element.
 ///     model: "loggp", where only a rank's own ports contend; "flow", where messages share links like fluids; or
 ///         "packet", where packets contend for links.
+///     fold: Whether ranks and links that are alike are run once, for the "flow" and the "packet" model. The result is the
+///         same, byte for byte, but for `events`.
 ///     progress: Called a few times a second with the share done and the simulated time in picoseconds.
 ///
 /// Raises:
@@ -202,8 +210,9 @@ impl RunResult {
 ///     >>> [tc.run(ring, schedule, size).time_ps for size in ("64KiB", "128KiB")]
 ///     [4536000, 6072000]
 #[pyfunction]
-#[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", progress=None))]
-#[pyo3(text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', progress=None)")]
+#[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, progress=None))]
+#[allow(clippy::too_many_arguments)] // keywords of Python's
+#[pyo3(text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, progress=None)")]
 pub fn run(
     py: Python<'_>,
     topology: &Bound<'_, Topology>,
@@ -211,6 +220,7 @@ pub fn run(
     size: &Bound<'_, PyAny>,
     itemsize: Option<&Bound<'_, PyAny>>,
     model: &str,
+    fold: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let size = ARGUMENT.size("size", size)?;
@@ -225,7 +235,8 @@ pub fn run(
     };
     let (network, program) = (Arc::clone(&inputs.topology), Arc::clone(&inputs.schedule));
     let (result, bound) = detached(py, progress.map(Bound::as_unbound), move |control| {
-        let result = SimulationResult::of(&network, &program, size, element, model, control)?;
+        let options = Options::from(model).with_fold(fold);
+        let result = SimulationResult::of(&network, &program, size, element, options, control)?;
         let bound = result.bound(&network)?;
         Ok((result, bound))
     })?;
@@ -270,6 +281,8 @@ fn convert(
         events: traffic.events,
         messages: outcome.messages,
         packet_hops: traffic.packet_hops,
+        ranks_run: outcome.run.ranks,
+        links_run: outcome.run.links,
         // A time is 64 bits of picoseconds, so the map works in place.
         finish_ps: column(py, outcome.finish.into_iter().map(Time::picoseconds).collect()),
         sent_bytes: column(py, outcome.sent),

@@ -75,6 +75,7 @@ mod solver;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{SimulationError, UnitError};
 use crate::ids::RankId;
+use crate::quotient::Fold;
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Bytes, PICOSECONDS_PER_SECOND, Time};
 use agenda::Agenda;
@@ -138,7 +139,12 @@ pub struct Flow<'t> {
 impl<'t> Flow<'t> {
     /// An empty network over the links of `topology`.
     pub fn new(topology: &'t Topology, options: FlowOptions) -> Self {
-        let paths = Paths::new(topology);
+        Self::folded(topology, options, None)
+    }
+
+    /// An empty network over the representatives, if there is a fold.
+    pub fn folded(topology: &'t Topology, options: FlowOptions, fold: Option<&'t Fold>) -> Self {
+        let paths = Paths::new(topology, fold);
         let memory = topology.endpoint().memory();
         let slowest = memory.map_or(u64::MAX, Bandwidth::bytes_per_second);
         Self {
@@ -147,7 +153,6 @@ impl<'t> Flow<'t> {
             now: Time::ZERO,
             links: Links::new(&paths.resources, paths.whole()),
             classes: Classes::new(paths.whole()),
-            paths,
             solver: Solver::default(),
             starts: Agenda::default(),
             drains: Agenda::default(),
@@ -155,9 +160,12 @@ impl<'t> Flow<'t> {
             wakes: Agenda::default(),
             entered: 0,
             outstanding: 0,
-            slowest: options.least_rate(topology).min(slowest),
+            slowest: (options.least_rate(topology) / u64::from(paths.resources.most_copies()))
+                .min(slowest)
+                .max(1),
             longest: longest_latency(topology),
             quickest: quickest_latency(topology),
+            paths,
             hops: 0,
             events: 0,
             path: Vec::new(),
@@ -375,7 +383,8 @@ impl Network for Flow<'_> {
         destination: RankId,
         bytes: Bytes,
     ) -> Result<(), SimulationError> {
-        if source.index().max(destination.index()) >= self.topology.ranks() {
+        let is_known = source.index().max(destination.index()) < self.topology.ranks();
+        if !is_known || (self.paths.is_folded() && self.classes.find(source, destination).is_none()) {
             self.paths.find(source, destination, &mut self.path)?;
         }
         self.paths.check()?;
@@ -458,7 +467,7 @@ impl Network for Flow<'_> {
         Traffic {
             packet_hops: self.hops,
             events: self.events,
-            ..self.links.traffic(self.topology.links(), self.now)
+            ..self.links.traffic(self.paths.resources.link_count(), self.now)
         }
     }
 }

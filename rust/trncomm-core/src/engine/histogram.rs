@@ -32,6 +32,14 @@ impl Histogram {
         self.most = self.most.max(time);
     }
 
+    /// The same with every time counted so many times.
+    pub(super) fn repeated(mut self, times: u64) -> Self {
+        self.counts.iter_mut().for_each(|count| *count *= times);
+        self.count *= times;
+        self.sum *= u128::from(times);
+        self
+    }
+
     /// How many times were counted.
     pub fn count(&self) -> u64 {
         self.count

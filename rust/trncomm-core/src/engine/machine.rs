@@ -17,6 +17,7 @@ use super::memory::Memory;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{ScheduleError, SimulationError};
 use crate::ids::RankId;
+use crate::quotient::Fold;
 use crate::schedule::{Code, Combine, MAX_DEPTH, Place, Site, Step, StreamCode};
 use crate::units::{Bytes, Time};
 
@@ -73,6 +74,47 @@ pub struct Outcome<M> {
     pub traffic: Traffic,
     /// The buffers at the end.
     pub memory: M,
+    /// How many ranks and links were run, of those that there are.
+    pub run: Run,
+}
+
+/// How much of a system was run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Ranks.
+    pub ranks: usize,
+    /// Links.
+    pub links: usize,
+}
+
+impl<M> Outcome<M> {
+    /// The outcome for all that the representatives of a fold stand for. The events are those that were handled.
+    pub(super) fn unfolded(self, fold: &Fold) -> Self {
+        let order = fold.order();
+        let Traffic {
+            link_bytes,
+            link_busy,
+            packet_hops,
+            ..
+        } = self.traffic;
+        Self {
+            finish: fold.all_ranks(&self.finish),
+            messages: self.messages * order,
+            sent: fold.all_ranks(&self.sent),
+            latencies: self.latencies.repeated(order),
+            traffic: Traffic {
+                link_bytes: fold.all_links(&link_bytes),
+                link_busy: fold.all_links(&link_busy),
+                packet_hops: packet_hops * order,
+                ..self.traffic
+            },
+            run: Run {
+                ranks: fold.ranks(),
+                links: fold.links(),
+            },
+            ..self
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +131,7 @@ enum Status {
 
 #[derive(Debug)]
 struct StreamState {
+    /// Its rank's place among those that are run.
     rank: u32,
     position: u32,
     status: Status,
@@ -99,8 +142,14 @@ struct StreamState {
 
 #[derive(Debug)]
 struct Message<P> {
+    /// The sender's place among the ranks that are run.
     source: u32,
+    /// The rank that it comes from, as its receiver names it.
+    sender: u32,
+    /// The receiver's place among the ranks that are run.
     destination: u32,
+    /// The rank that it is addressed to, as its sender names it.
+    receiver: u32,
     channel: u32,
     bytes: Bytes,
     /// When the network was given it.
@@ -109,9 +158,9 @@ struct Message<P> {
 }
 
 impl<P> Message<P> {
-    /// (destination, source, channel).
+    /// (destination, sender, channel).
     fn key(&self) -> (u32, u32, u32) {
-        (self.destination, self.source, self.channel)
+        (self.destination, self.sender, self.channel)
     }
 }
 
@@ -120,6 +169,10 @@ impl<P> Message<P> {
 pub struct Machine<'c, N, M: Memory> {
     code: &'c Code<'c>,
     costs: Costs<'c>,
+    /// Who stands for whom, if not every rank is run.
+    fold: Option<&'c Fold>,
+    /// The ranks that are run.
+    names: Vec<u32>,
     network: N,
     memory: M,
     now: Time,
@@ -157,20 +210,40 @@ pub fn run<'c, N: Network, M: Memory>(
     memory: M,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
-    let mut machine = Machine::new(code, costs.into(), network, memory)?;
+    run_folded(code, costs, network, memory, None, control)
+}
+
+/// The same for the representatives of a fold alone, over a network of theirs; the columns of the outcome are theirs.
+pub fn run_folded<'c, N: Network, M: Memory>(
+    code: &'c Code<'c>,
+    costs: impl Into<Costs<'c>>,
+    network: N,
+    memory: M,
+    fold: Option<&'c Fold>,
+    control: &mut dyn FnMut(Progress) -> Control,
+) -> Result<Outcome<M>, SimulationError> {
+    let mut machine = Machine::new(code, costs.into(), fold, network, memory)?;
     machine.run(control)?;
     Ok(machine.outcome())
 }
 
 impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
-    fn new(code: &'c Code<'c>, costs: Costs<'c>, network: N, memory: M) -> Result<Self, SimulationError> {
-        let ranks = code.schedule().ranks();
+    fn new(
+        code: &'c Code<'c>,
+        costs: Costs<'c>,
+        fold: Option<&'c Fold>,
+        network: N,
+        memory: M,
+    ) -> Result<Self, SimulationError> {
+        let ranks = fold.map_or(code.schedule().ranks(), Fold::ranks);
+        let name = |place: usize| fold.map_or(RankId::new(place), |fold| fold.rank(place)).get();
+        let names: Vec<u32> = (0..ranks).map(name).collect();
         let mut first = Vec::with_capacity(ranks + 1);
         let mut streams = Vec::new();
         let mut open = Vec::with_capacity(ranks);
         first.push(0);
         for rank in 0..u32::try_from(ranks).expect("a shape's ranks fit 32 bits") {
-            let count = code.streams(rank).len();
+            let count = code.streams(names[rank as usize]).len();
             streams.extend((0..count).map(|_| StreamState {
                 rank,
                 position: 0,
@@ -188,6 +261,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         Ok(Self {
             code,
             costs,
+            fold,
+            names,
             order: (!network.keeps_order() || !costs.launches_in_order()).then(Order::default),
             network,
             memory,
@@ -208,7 +283,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             budget: Budget::default(),
             unasked: 0,
             done: 0,
-            total: code.instructions(),
+            total: code.instructions() / fold.map_or(1, Fold::order),
             delivered: 0,
         })
     }
@@ -249,7 +324,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     /// Lets every rank begin, late ones when their time comes.
     fn begin(&mut self) -> Result<(), SimulationError> {
         for rank in 0..u32::try_from(self.open.len()).expect("a shape's ranks fit 32 bits") {
-            let late = self.costs.late(rank);
+            let late = self.costs.late(self.name(rank));
             if late == Time::ZERO {
                 self.begin_rank(rank);
             } else {
@@ -258,6 +333,11 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             }
         }
         Ok(())
+    }
+
+    /// The rank at this place among those that are run.
+    fn name(&self, place: u32) -> u32 {
+        self.names[place as usize]
     }
 
     fn begin_rank(&mut self, rank: u32) {
@@ -348,7 +428,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     /// A message has been brought, and all that were posted before it on its channel.
     fn in_order(&mut self, id: MessageId) -> Result<(), SimulationError> {
         let destination = self.message(id).destination;
-        let completion = self.costs.completion(destination)?;
+        let completion = self.costs.completion(self.name(destination))?;
         if completion == Time::ZERO {
             self.arrived(id);
             return Ok(());
@@ -367,14 +447,14 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     /// A message is complete at its destination: finds the stream that waits for it, or keeps it.
     fn arrived(&mut self, id: MessageId) {
         let message = self.message(id);
-        let (source, destination, channel) = (message.source, message.destination, message.channel);
+        let (sender, destination, channel) = (message.sender, message.destination, message.channel);
         let key = message.key();
         self.delivered += 1;
-        let codes = self.code.streams(destination);
+        let codes = self.code.streams(self.name(destination));
         let first = self.first[destination as usize];
         for (code, stream) in codes.iter().zip(first..) {
             let status = &mut self.streams[stream as usize].status;
-            if code.channel == channel && *status == Status::Receiving(source) {
+            if code.channel == channel && *status == Status::Receiving(sender) {
                 *status = Status::Ready;
                 self.matched.push((stream, id));
                 return;
@@ -409,7 +489,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         self.announce(stream);
         self.memory
             .receive(&site, chunks, *combine, message.payload)
-            .map_err(|reason| self.malformed(stream, format!("{reason}, from rank {}", message.source)))?;
+            .map_err(|reason| self.malformed(stream, format!("{reason}, from rank {}", message.sender)))?;
         match combine {
             Combine::Copy => {
                 self.complete(stream);
@@ -424,8 +504,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
 
     /// Keeps a stream busy for a span, and until so many bytes have passed the memory of its rank.
     fn keep_busy(&mut self, stream: u32, span: Option<Time>, touched: Option<Bytes>) -> Result<(), SimulationError> {
+        let rank = self.name(self.streams[stream as usize].rank);
         let state = &mut self.streams[stream as usize];
-        let rank = state.rank;
         state.status = Status::Busy(u8::from(span.is_some()) + u8::from(touched.is_some()));
         if let Some(span) = span {
             self.budget.delay(span)?;
@@ -484,10 +564,10 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let number = (stream - self.first[state.rank as usize]) as usize;
         let site = Site {
             shape: self.code.schedule().shape(),
-            rank: state.rank,
+            rank: self.name(state.rank),
             vars: state.vars,
         };
-        (&self.code.streams(state.rank)[number], site, state.position as usize)
+        (&self.code.streams(site.rank)[number], site, state.position as usize)
     }
 
     /// Runs a stream until it waits, is busy, or ends.
@@ -501,7 +581,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             };
             match step {
                 Step::Send { to, chunks } => {
-                    let destination = self.peer(stream, to, &site)?;
+                    let receiver = self.peer(stream, to, &site)?;
                     let bytes = chunks
                         .bytes(&site, self.code.layout())
                         .map_err(|reason| self.malformed(stream, reason))?;
@@ -511,9 +591,16 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         .send(&site, chunks)
                         .map_err(|reason| self.malformed(stream, reason))?;
                     let channel = code.channel;
+                    let source = self.streams[stream as usize].rank;
+                    let (destination, sender) = match self.fold {
+                        Some(fold) => fold.carry(site.rank, receiver),
+                        None => (receiver, site.rank),
+                    };
                     self.send(Message {
-                        source: site.rank,
+                        source,
+                        sender,
                         destination,
+                        receiver,
                         channel,
                         bytes,
                         posted: self.now,
@@ -523,7 +610,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 }
                 Step::Receive { from, .. } => {
                     let source = self.peer(stream, from, &site)?;
-                    match self.mailbox.take((site.rank, source, code.channel)) {
+                    let here = self.streams[stream as usize].rank;
+                    match self.mailbox.take((here, source, code.channel)) {
                         Some(id) => self.absorb(stream, id)?,
                         None => self.streams[stream as usize].status = Status::Receiving(source),
                     }
@@ -540,7 +628,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                     self.keep_busy(stream, span, self.costs.copy_touches(bytes))?;
                 }
                 Step::Wait { stream: other, count } => {
-                    let other = self.first[site.rank as usize] + u32::try_from(*other).expect("checked when built");
+                    let rank = self.streams[stream as usize].rank;
+                    let other = self.first[rank as usize] + u32::try_from(*other).expect("checked when built");
                     let count = u64::try_from(count.value(&site)).unwrap_or(0);
                     if self.streams[other as usize].completed >= count {
                         self.waited(stream, other, count);
@@ -582,7 +671,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn send(&mut self, message: Message<M::Payload>) -> Result<(), SimulationError> {
         let (source, bytes, key) = (message.source, message.bytes, message.key());
         self.budget.bytes(bytes)?;
-        self.budget.delay(self.costs.completion(message.destination)?)?;
+        self.budget.delay(self.costs.completion(message.receiver)?)?;
         self.sent[source as usize] += bytes.get();
         let id = if let Some(id) = self.free.pop() {
             self.messages[id as usize] = Some(message);
@@ -613,17 +702,18 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             .as_mut()
             .expect("a message that is posted is under way");
         message.posted = self.now;
-        let (source, destination, bytes) = (message.source, message.destination, message.bytes);
+        let (source, receiver, bytes) = (message.source, message.receiver, message.bytes);
         let dispatch = &mut self.dispatch[source as usize];
+        let source = self.names[source as usize];
         let launch = self.costs.launch(source, dispatch.count)?;
         dispatch.count += 1;
         dispatch.under_way += 1;
         self.budget.delay(launch)?;
         let at = self.now + launch;
         self.memory
-            .posted(&message.payload, launch, destination, bytes.get(), self.now);
+            .posted(&message.payload, launch, receiver, bytes.get(), self.now);
         self.network
-            .post(at, id, RankId::from(source), RankId::from(destination), bytes)
+            .post(at, id, RankId::from(source), RankId::from(receiver), bytes)
     }
 
     /// A message of a rank has been delivered: its queue takes the next one.
@@ -665,8 +755,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     }
 
     fn malformed(&self, stream: u32, reason: String) -> SimulationError {
-        let rank = self.streams[stream as usize].rank;
-        let stream = (stream - self.first[rank as usize]) as usize;
+        let place = self.streams[stream as usize].rank;
+        let stream = (stream - self.first[place as usize]) as usize;
+        let rank = self.name(place);
         SimulationError::Schedule(ScheduleError::Malformed { rank, stream, reason })
     }
 
@@ -682,9 +773,12 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         };
         let mut ranks: Vec<u32> = self.streams.iter().filter(waits).map(|state| state.rank).collect();
         ranks.dedup();
+        let alike = self
+            .fold
+            .map_or(1, |fold| usize::try_from(fold.order()).unwrap_or(usize::MAX));
         Err(SimulationError::Deadlock {
             time_ps: self.now.picoseconds(),
-            waiting: ranks.len(),
+            waiting: ranks.len() * alike,
             ranks: self.code.schedule().ranks(),
             first,
         })
@@ -693,7 +787,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn describe_wait(&self, stream: usize) -> String {
         let state = &self.streams[stream];
         let number = stream - self.first[state.rank as usize] as usize;
-        let channel = self.code.streams(state.rank)[number].channel;
+        let rank = self.name(state.rank);
+        let channel = self.code.streams(rank)[number].channel;
         let on = match state.status {
             Status::Receiving(from) => format!("a message from rank {from} on channel {channel}"),
             Status::Waiting(other, count) => format!(
@@ -704,13 +799,18 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             Status::Ready | Status::Busy(_) | Status::Ended => "nothing".to_owned(),
         };
         format!(
-            "rank {}, stream {number}, after {} instructions, waits for {on}",
-            state.rank, state.completed
+            "rank {rank}, stream {number}, after {} instructions, waits for {on}",
+            state.completed
         )
     }
 
     fn outcome(self) -> Outcome<M> {
+        let traffic = self.network.traffic();
         Outcome {
+            run: Run {
+                ranks: self.finish.len(),
+                links: traffic.link_bytes.len(),
+            },
             finish: self.finish,
             messages: self.delivered,
             sent: self.sent,
@@ -718,8 +818,8 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
             unreceived: self
                 .mailbox
                 .first()
-                .map(|(destination, source, channel)| (source, destination, channel)),
-            traffic: self.network.traffic(),
+                .map(|(destination, source, channel)| (source, self.names[destination as usize], channel)),
+            traffic,
             memory: self.memory,
         }
     }

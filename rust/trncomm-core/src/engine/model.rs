@@ -4,10 +4,11 @@ use std::fmt;
 
 use super::flow::{Flow, FlowOptions};
 use super::loggp::LogGp;
-use super::machine::{Control, Outcome, Progress, run};
+use super::machine::{Control, Outcome, Progress, run, run_folded};
 use super::memory::{Memory, Untracked};
 use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
+use crate::quotient::{Fold, Kind, fold};
 use crate::schedule::{Code, Layout, Schedule};
 use crate::topology::Topology;
 use crate::units::Bytes;
@@ -55,16 +56,57 @@ impl fmt::Display for Model {
     }
 }
 
+/// How a run is made: the network model, and shortcuts, which change nothing of what it comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    model: Model,
+    fold: bool,
+}
+
+impl From<Model> for Options {
+    /// With every shortcut.
+    fn from(model: Model) -> Self {
+        Self { model, fold: true }
+    }
+}
+
+impl Options {
+    /// The same, with ranks and links that are alike run once, or each by itself; see
+    /// [`fold`](crate::quotient::fold()).
+    #[must_use]
+    pub const fn with_fold(self, fold: bool) -> Self {
+        Self { fold, ..self }
+    }
+
+    /// The network model.
+    pub const fn model(self) -> Model {
+        self.model
+    }
+}
+
 /// Runs `schedule` on `topology`, rank r on chip r, with a buffer of `size` bytes made of elements of `element` bytes.
 pub fn simulate(
     topology: &Topology,
     schedule: &Schedule,
     size: Bytes,
     element: u64,
-    model: Model,
+    options: impl Into<Options>,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<Untracked>, SimulationError> {
-    simulate_with(topology, schedule, size, element, model, Untracked, control)
+    let Options { model, fold: may_fold } = options.into();
+    let code = prepare(topology, schedule, size, element)?;
+    let kind = match model {
+        Model::Flow => Some(Kind::Shares),
+        Model::Packet if Packet::serves(topology) => Some(Kind::Serves),
+        Model::LogGp | Model::Packet => None,
+    };
+    if let Some(fold) = kind.filter(|_| may_fold).and_then(|kind| fold(topology, &code, kind)) {
+        match run_model(topology, &code, model, Untracked, Some(&fold), control) {
+            Err(SimulationError::Unfoldable) => {}
+            outcome => return outcome.map(|outcome| outcome.unfolded(&fold)),
+        }
+    }
+    run_model(topology, &code, model, Untracked, None, control)
 }
 
 /// As [`simulate`], with buffers that are told of what happens.
@@ -77,6 +119,17 @@ pub fn simulate_with<M: Memory>(
     memory: M,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
+    let code = prepare(topology, schedule, size, element)?;
+    run_model(topology, &code, model, memory, None, control)
+}
+
+/// The schedule made ready for a buffer of `size` bytes.
+fn prepare<'s>(
+    topology: &Topology,
+    schedule: &'s Schedule,
+    size: Bytes,
+    element: u64,
+) -> Result<Code<'s>, SimulationError> {
     if schedule.ranks() > topology.ranks() {
         return Err(SimulationError::Ranks {
             schedule: schedule.ranks(),
@@ -91,17 +144,26 @@ pub fn simulate_with<M: Memory>(
         });
     }
     let layout = Layout::new(size, element, schedule.chunks())?;
-    let code = Code::new(schedule, layout)?;
+    Ok(Code::new(schedule, layout)?)
+}
+
+fn run_model<M: Memory>(
+    topology: &Topology,
+    code: &Code<'_>,
+    model: Model,
+    memory: M,
+    fold: Option<&Fold>,
+    control: &mut dyn FnMut(Progress) -> Control,
+) -> Result<Outcome<M>, SimulationError> {
     match model {
-        Model::LogGp => run(&code, topology, LogGp::new(topology), memory, control),
-        Model::Flow => run(
-            &code,
-            topology,
-            Flow::new(topology, FlowOptions::of(topology)),
-            memory,
-            control,
-        ),
-        Model::Packet if Packet::serves(topology) => run(&code, topology, Packet::new(topology)?, memory, control),
-        Model::Packet => run(&code, topology, Switched::new(topology)?, memory, control),
+        Model::LogGp => run(code, topology, LogGp::new(topology), memory, control),
+        Model::Flow => {
+            let network = Flow::folded(topology, FlowOptions::of(topology), fold);
+            run_folded(code, topology, network, memory, fold, control)
+        }
+        Model::Packet if Packet::serves(topology) => {
+            run_folded(code, topology, Packet::folded(topology, fold)?, memory, fold, control)
+        }
+        Model::Packet => run(code, topology, Switched::new(topology)?, memory, control),
     }
 }

@@ -28,6 +28,7 @@ use super::queue::{Queue, Wheel};
 use super::resources::{self, Resources};
 use crate::error::SimulationError;
 use crate::ids::RankId;
+use crate::quotient::Fold;
 use crate::topology::{Arbitration, Fault, Forwarding, PacketFormat, Policy, Queueing, Topology};
 use crate::units::{Bandwidth, Bytes, Time};
 
@@ -197,6 +198,11 @@ impl<'t> Packet<'t, Wheel> {
 
     /// An idle network with the topology's packet format.
     pub fn new(topology: &'t Topology) -> Result<Self, SimulationError> {
+        Self::folded(topology, None)
+    }
+
+    /// An idle network of the representatives, if there is a fold; its links are each crossed by one copy of a message.
+    pub fn folded(topology: &'t Topology, fold: Option<&'t Fold>) -> Result<Self, SimulationError> {
         let format = topology.packet_format();
         let fastest = topology.bandwidths().iter().max();
         // Most events follow one another by a packet's time on a link; a bucket of a quarter of it keeps new events
@@ -205,16 +211,20 @@ impl<'t> Packet<'t, Wheel> {
             Some(rate) => rate.checked_serialization(format.payload())?.picoseconds() / 4,
             None => 1,
         };
-        Self::with_queue(topology, Wheel::new(width))
+        Self::over(Resources::folded(topology, fold), Wheel::new(width))
     }
 }
 
 impl<'t, Q: Queue> Packet<'t, Q> {
     /// An idle network that keeps its events in `queue`, which must be empty.
     pub fn with_queue(topology: &'t Topology, queue: Q) -> Result<Self, SimulationError> {
+        Self::over(Resources::new(topology), queue)
+    }
+
+    fn over(resources: Resources<'t>, queue: Q) -> Result<Self, SimulationError> {
+        let topology = resources.topology();
         let format = topology.packet_format();
         let whole = format.payload() + format.header();
-        let resources = Resources::new(topology);
         let count = resources.count();
         let port = |resource: usize| -> Result<Port, SimulationError> {
             let bandwidth = resources.bandwidth(resource);
@@ -256,12 +266,14 @@ impl<'t, Q: Queue> Packet<'t, Q> {
             self.widen(self.route.len());
         }
         let start = id as usize * self.stride;
+        let topology = self.resources.topology();
+        let mut path = self.resources.path().iter().copied();
         let mut before = None;
         for (index, &resources::Hop { resource, touches }) in self.route.iter().enumerate() {
-            let link = self.resources.link(resource as usize);
+            let link = self.resources.link(resource as usize).and_then(|_| path.next());
             let tie = match (before, link) {
-                (Some(input), Some(output)) => self.resources.topology().tie(input, output),
-                (Some(input), None) => self.resources.topology().input_port(input),
+                (Some(input), Some(output)) => topology.tie(input, output),
+                (Some(input), None) => topology.input_port(input),
                 (None, _) => OWN_PLACE,
             };
             before = link;
@@ -567,7 +579,7 @@ impl<Q: Queue> Network for Packet<'_, Q> {
     }
 
     fn traffic(&self) -> Traffic {
-        let links = self.resources.topology().links();
+        let links = self.resources.link_count();
         Traffic {
             link_bytes: self.link_bytes[..links].to_vec(),
             link_busy: self.link_busy[..links].to_vec(),

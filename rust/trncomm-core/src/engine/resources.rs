@@ -1,10 +1,12 @@
 //! What a message occupies on its way: links, and the memories at both ends.
 //!
 //! Resources are numbered: the links of the topology first, then, where the endpoint has a memory rate, the memory of
-//! each rank. Memories come before the first and after the last link of every route.
+//! each rank. Memories come before the first and after the last link of every route. Under a fold they are those of the
+//! representatives.
 
-use crate::error::TopologyError;
+use crate::error::{SimulationError, TopologyError};
 use crate::ids::{LinkId, NodeId, RankId};
+use crate::quotient::Fold;
 use crate::random::split_mix;
 use crate::topology::{Policy, Topology, Touches};
 use crate::units::{Bandwidth, Bytes, Time};
@@ -22,16 +24,23 @@ pub(super) struct Hop {
 #[derive(Debug)]
 pub(super) struct Resources<'t> {
     topology: &'t Topology,
+    fold: Option<&'t Fold>,
     memory: Option<(Bandwidth, Touches)>,
     path: Vec<LinkId>,
 }
 
 impl<'t> Resources<'t> {
     pub(super) fn new(topology: &'t Topology) -> Self {
+        Self::folded(topology, None)
+    }
+
+    /// Those of the representatives, if there is a fold.
+    pub(super) fn folded(topology: &'t Topology, fold: Option<&'t Fold>) -> Self {
         let endpoint = topology.endpoint();
         let memory = endpoint.memory().map(|rate| (rate, endpoint.touches()));
         Self {
             topology,
+            fold,
             memory,
             path: Vec::new(),
         }
@@ -41,19 +50,49 @@ impl<'t> Resources<'t> {
         self.topology
     }
 
+    /// How many are links.
+    pub(super) fn link_count(&self) -> usize {
+        self.fold.map_or(self.topology.links(), Fold::links)
+    }
+
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.topology.links() + self.memory.map_or(0, |_| self.topology.ranks())
+        let ranks = self.fold.map_or(self.topology.ranks(), Fold::ranks);
+        self.link_count() + self.memory.map_or(0, |_| ranks)
     }
 
     /// The link of that number; none for a memory.
     pub(super) fn link(&self, resource: usize) -> Option<LinkId> {
-        (resource < self.topology.links()).then(|| LinkId::new(resource))
+        (resource < self.link_count()).then(|| {
+            self.fold
+                .map_or_else(|| LinkId::new(resource), |fold| fold.link(resource))
+        })
+    }
+
+    /// The number of a link, and how many copies of a message cross it at once.
+    pub(super) fn number(&self, link: LinkId) -> Result<(u32, u32), SimulationError> {
+        let Some(fold) = self.fold else {
+            return Ok((link.get(), 1));
+        };
+        let number = fold.link_index(link).ok_or(SimulationError::Unfoldable)?;
+        Ok((index(number), fold.multiplicity(number)))
+    }
+
+    /// The most copies of a message that cross a link at once.
+    pub(super) fn most_copies(&self) -> u32 {
+        let copies = |fold: &Fold| (0..fold.links()).map(|link| fold.multiplicity(link)).max();
+        self.fold.and_then(copies).unwrap_or(1)
     }
 
     /// The memory of a rank, if memories take time.
     pub(super) fn memory_of(&self, rank: RankId) -> Option<usize> {
-        self.memory.map(|_| self.topology.links() + rank.index())
+        let place = self.fold.map_or(rank.index(), |fold| fold.index(rank));
+        self.memory.map(|_| self.link_count() + place)
+    }
+
+    /// The links of the route that was asked for last, as the topology numbers them.
+    pub(super) fn path(&self) -> &[LinkId] {
+        &self.path
     }
 
     pub(super) fn bandwidth(&self, resource: usize) -> Bandwidth {
@@ -70,15 +109,15 @@ impl<'t> Resources<'t> {
     }
 
     /// Puts what a message from one rank to another occupies into `route`, in order.
-    pub(super) fn route(&mut self, from: RankId, to: RankId, route: &mut Vec<Hop>) -> Result<(), TopologyError> {
+    pub(super) fn route(&mut self, from: RankId, to: RankId, route: &mut Vec<Hop>) -> Result<(), SimulationError> {
         self.find_links(from, to)?;
         let [read, write] = self.ends(from, to);
         route.clear();
         route.extend(read);
-        route.extend(self.path.iter().map(|link| Hop {
-            resource: link.get(),
-            touches: 1,
-        }));
+        for &link in &self.path {
+            let (resource, touches) = self.number(link)?;
+            route.push(Hop { resource, touches });
+        }
         route.extend(write);
         Ok(())
     }

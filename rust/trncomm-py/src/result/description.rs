@@ -49,6 +49,15 @@ pub fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&T
     if !topology.core.faults().is_empty() {
         lines.push(format!("  faults    {}", fault::list(&topology.core)));
     }
+    let run = result.outcome().run;
+    if run.ranks < ranks {
+        lines.push(format!(
+            "  folded    {} of {ranks} ranks and {} of {} links were run, for all that are alike",
+            run.ranks,
+            run.links,
+            topology.core.links()
+        ));
+    }
     lines.push(format!(
         "  counters  {messages} messages, {hops} packet-hops, {events} events"
     ));

@@ -3,6 +3,7 @@
 use crate::engine::resources::{Hop, Resources};
 use crate::error::SimulationError;
 use crate::ids::{LinkId, NodeId, RankId};
+use crate::quotient::Fold;
 use crate::topology::{Policy, Topology};
 use crate::units::Time;
 
@@ -44,6 +45,7 @@ pub(super) struct Extent {
 #[derive(Debug)]
 pub(super) struct Paths<'t> {
     pub(super) resources: Resources<'t>,
+    is_folded: bool,
     policy: Policy,
     route: Vec<Hop>,
     links: Vec<LinkId>,
@@ -60,9 +62,10 @@ struct Place {
 }
 
 impl<'t> Paths<'t> {
-    pub(super) fn new(topology: &'t Topology) -> Self {
+    pub(super) fn new(topology: &'t Topology, fold: Option<&'t Fold>) -> Self {
         Self {
-            resources: Resources::new(topology),
+            resources: Resources::folded(topology, fold),
+            is_folded: fold.is_some(),
             policy: topology.fabric().policy(),
             route: Vec::new(),
             links: Vec::new(),
@@ -74,6 +77,11 @@ impl<'t> Paths<'t> {
     /// The weight of a resource that serves every byte once.
     pub(super) fn whole(&self) -> u32 {
         if self.spreads() { PARTS } else { 1 }
+    }
+
+    /// Whether representatives stand for others.
+    pub(super) fn is_folded(&self) -> bool {
+        self.is_folded
     }
 
     fn spreads(&self) -> bool {
@@ -103,6 +111,15 @@ impl<'t> Paths<'t> {
     /// Puts what a message from one rank to another uses into `path`; nothing where both are the same.
     pub(super) fn find(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Result<Extent, SimulationError> {
         path.clear();
+        let extent = self.find_all(from, to, path)?;
+        if self.is_folded {
+            merge(path)?;
+        }
+        Ok(extent)
+    }
+
+    /// The same; what represents several links of the route comes several times.
+    fn find_all(&mut self, from: RankId, to: RankId, path: &mut Vec<Use>) -> Result<Extent, SimulationError> {
         let mut extent = Extent {
             latency: Time::ZERO,
             links: 0,
@@ -177,9 +194,11 @@ impl<'t> Paths<'t> {
                     if weight == 0 {
                         continue;
                     }
+                    let (resource, copies) = self.resources.number(link)?;
+                    let weight_of_copies = weight.checked_mul(copies).ok_or(SimulationError::Unfoldable)?;
                     path.push(Use {
-                        resource: link.get(),
-                        weight,
+                        resource,
+                        weight: weight_of_copies,
                     });
                     let node = topology.destination(link);
                     let latency = place.latency.checked_add(topology.latency(link)).ok_or(TOO_LATE)?;
@@ -199,4 +218,21 @@ impl<'t> Paths<'t> {
             links,
         })
     }
+}
+
+/// Adds up what a message uses of the same resource.
+fn merge(path: &mut Vec<Use>) -> Result<(), SimulationError> {
+    let mut kept = 0;
+    for place in 0..path.len() {
+        let next = path[place];
+        if let Some(known) = path[..kept].iter_mut().find(|known| known.resource == next.resource) {
+            let weight = known.weight.checked_add(next.weight);
+            known.weight = weight.ok_or(SimulationError::Unfoldable)?;
+        } else {
+            path[kept] = next;
+            kept += 1;
+        }
+    }
+    path.truncate(kept);
+    Ok(())
 }

@@ -1,0 +1,203 @@
+//! A fold changes nothing but the cost of a run.
+
+mod common;
+
+use common::networks::{link, packet_format, with_memory};
+use common::traffic::fitting;
+use common::{build, cases};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use trncomm_core::collective::Collective;
+use trncomm_core::engine::{Control, Model, Options, Outcome, Untracked, simulate};
+use trncomm_core::ids::{LinkId, RankId};
+use trncomm_core::schedule::Schedule;
+use trncomm_core::topology::{Endpoint, Fabric, Fault, Forwarding, Policy, Topology, Touches};
+use trncomm_core::units::{Bytes, Time};
+
+fn run(topology: &Topology, schedule: &Schedule, size: u64, options: Options) -> Outcome<Untracked> {
+    let outcome = simulate(topology, schedule, Bytes::new(size), 1, options, &mut |_| {
+        Control::Continue
+    });
+    outcome.expect("a run that ends")
+}
+
+/// Runs both ways, compares all but the events, and says how many ranks the fold ran.
+fn compare(topology: &Topology, schedule: &Schedule, size: u64, model: Model) -> Result<usize, TestCaseError> {
+    let folded = run(topology, schedule, size, model.into());
+    let whole = run(topology, schedule, size, Options::from(model).with_fold(false));
+    prop_assert_eq!(whole.run.ranks, schedule.ranks());
+    prop_assert_eq!(&folded.finish, &whole.finish);
+    prop_assert_eq!(&folded.sent, &whole.sent);
+    prop_assert_eq!(folded.messages, whole.messages);
+    prop_assert_eq!(&folded.latencies, &whole.latencies);
+    prop_assert_eq!(&folded.traffic.link_bytes, &whole.traffic.link_bytes);
+    prop_assert_eq!(&folded.traffic.link_busy, &whole.traffic.link_busy);
+    prop_assert_eq!(folded.traffic.packet_hops, whole.traffic.packet_hops);
+    Ok(folded.run.ranks)
+}
+
+/// Every named shape, small, of links that are alike or alike by tier.
+fn shapes() -> impl Strategy<Value = Topology> {
+    let a = || link(100_000_000_000, 500);
+    let b = || link(37_000_000_000, 1234);
+    prop_oneof![
+        (1..13_usize).prop_map(move |n| Topology::ring(n, a()).expect("a ring")),
+        (1..6_usize, 1..6_usize).prop_map(move |(x, y)| Topology::torus(&[x, y], &[a(), b()]).expect("a torus")),
+        (1..5_usize, 1..4_usize).prop_map(move |(x, y)| Topology::mesh(&[x, y], &[a(), b()]).expect("a mesh")),
+        (1..10_usize).prop_map(move |n| Topology::fully_connected(n, a()).expect("a full mesh")),
+        (1..13_usize, 1..4_usize).prop_map(move |(n, planes)| Topology::switch(n, planes, a()).expect("a switch")),
+        (1..5_usize, 1..5_usize, 1..5_usize).prop_map(move |(leaves, each, spines)| Topology::leaf_spine(
+            leaves,
+            each,
+            spines,
+            a(),
+            b()
+        )
+        .expect("leaves")),
+        (1..3_usize, 1..4_usize, 1..4_usize).prop_map(move |(racks, servers, chips)| {
+            Topology::ultraserver(racks, servers, chips, a(), b(), link(50_000_000_000, 700)).expect("racks")
+        }),
+    ]
+}
+
+/// The same with costs at the chips, policies and faults, each absent as a rule.
+fn networks() -> impl Strategy<Value = Topology> {
+    let costs = (any::<bool>(), any::<bool>(), prop::option::weighted(0.2, 1..=3_u32));
+    let fabric = prop_oneof![
+        4 => Just(Fabric::default()),
+        1 => Just(Fabric::default().with_forwarding(Forwarding::CutThrough)),
+        1 => Just(Fabric::default().with_policy(Policy::Spray)),
+        1 => Just(Fabric::default().with_policy(Policy::FlowHash { seed: 1 })),
+    ];
+    let memory = prop::option::weighted(0.2, (Just(90_000_000_000_u64), Just(Touches::ONE_EACH)));
+    let fault = prop::option::weighted(0.2, (any::<Index>(), 0..3_u8));
+    (shapes(), costs, fabric, memory, fault, 1..3000_u64, 0..40_u64).prop_map(
+        |(topology, (launches, completes, queues), fabric, memory, fault, payload, header)| {
+            let mut endpoint = Endpoint::free();
+            if launches {
+                endpoint = endpoint.with_launch(Time::from_picoseconds(1_300));
+            }
+            if completes {
+                endpoint = endpoint.with_completion(Time::from_picoseconds(77));
+            }
+            if let Some(queues) = queues {
+                endpoint = endpoint.with_queues(queues.try_into().expect("above zero"));
+            }
+            let dressed = topology
+                .with_endpoint(endpoint)
+                .with_fabric(fabric)
+                .with_packet_format(packet_format(payload, header));
+            let dressed = memory.map_or(dressed.clone(), |memory| with_memory(dressed, memory));
+            let Some((place, kind)) = fault else { return dressed };
+            let rank = RankId::new(place.index(dressed.ranks()));
+            let fault = match kind {
+                0 if dressed.links() > 0 => Fault::LinkDown(LinkId::new(place.index(dressed.links()))),
+                1 => Fault::Slow {
+                    rank,
+                    numerator: 3,
+                    denominator: 2,
+                },
+                _ => Fault::Late {
+                    rank,
+                    by: Time::from_picoseconds(999),
+                },
+            };
+            dressed.with_faults(&[fault]).unwrap_or(dressed)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(cases(600))]
+
+    #[test]
+    fn a_folded_run_is_the_whole_run(
+        topology in networks(),
+        (choice, root) in (any::<Index>(), any::<Index>()),
+        each in prop_oneof![Just(0_u64), Just(1), 2..5000_u64],
+        uneven in prop::option::weighted(0.2, 1..50_u64),
+    ) {
+        let pairs: Vec<(Collective, &str)> = Collective::ALL
+            .into_iter()
+            .flat_map(|collective| fitting(collective).map(move |name| (collective, name)))
+            .collect();
+        let (collective, name) = *choice.get(&pairs);
+        let root = if collective.has_root() { root.index(topology.ranks()) } else { 0 };
+        let schedule = build(&topology, collective, name, u32::try_from(root).expect("a rank"));
+        let size = each * schedule.chunks() + uneven.unwrap_or(0);
+        for model in Model::ALL {
+            compare(&topology, &schedule, size, model)?;
+        }
+    }
+}
+
+fn ranks_run(topology: &Topology, collective: Collective, name: &str, model: Model) -> usize {
+    let schedule = build(topology, collective, name, 0);
+    compare(topology, &schedule, 24 * schedule.chunks(), model).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_ring_folds_to_one_rank() {
+    let ring = Topology::ring(12, link(100_000_000_000, 500)).expect("a ring");
+    for model in [Model::Flow, Model::Packet] {
+        assert_eq!(ranks_run(&ring, Collective::AllReduce, "ring", model), 1);
+        assert_eq!(ranks_run(&ring, Collective::AllToAll, "direct", model), 1);
+    }
+}
+
+#[test]
+fn chips_below_a_switch_fold_to_one() {
+    let switch = Topology::switch(16, 2, link(100_000_000_000, 500)).expect("a switch");
+    for (collective, name) in [
+        (Collective::AllToAll, "direct"),
+        (Collective::AllToAll, "pairwise"),
+        (Collective::AllReduce, "ring"),
+        (Collective::AllGather, "bruck"),
+    ] {
+        for model in [Model::Flow, Model::Packet] {
+            assert_eq!(ranks_run(&switch, collective, name, model), 1, "{name} {model}");
+        }
+    }
+}
+
+#[test]
+fn exclusive_or_folds_where_links_are_shared() {
+    let switch = Topology::switch(16, 1, link(100_000_000_000, 500)).expect("a switch");
+    let name = "recursive_halving_doubling";
+    assert_eq!(ranks_run(&switch, Collective::AllReduce, name, Model::Flow), 1);
+}
+
+#[test]
+fn copies_of_a_message_share_a_link_above_a_leaf() {
+    let link = |rate| link(rate, 500);
+    let clos = Topology::leaf_spine(4, 6, 2, link(100_000_000_000), link(50_000_000_000)).expect("leaves");
+    // Six chips below each leaf, two spines: three copies of each message meet above it.
+    assert_eq!(ranks_run(&clos, Collective::AllToAll, "direct", Model::Flow), 6);
+    assert_eq!(ranks_run(&clos, Collective::AllToAll, "direct", Model::Packet), 6);
+}
+
+#[test]
+fn a_slow_rank_leaves_the_symmetry_that_it_has() {
+    let ring = Topology::ring(12, link(100_000_000_000, 500))
+        .expect("a ring")
+        .with_endpoint(Endpoint::free().with_launch(Time::from_picoseconds(1000)));
+    let slow = |rank| Fault::Slow {
+        rank: RankId::new(rank),
+        numerator: 2,
+        denominator: 1,
+    };
+    let lame = ring.with_faults(&[slow(0)]).expect("a rank that is there");
+    assert_eq!(ranks_run(&lame, Collective::AllReduce, "ring", Model::Flow), 12);
+    let regular = ring
+        .with_faults(&[slow(0), slow(4), slow(8)])
+        .expect("ranks that are there");
+    assert_eq!(ranks_run(&regular, Collective::AllReduce, "ring", Model::Packet), 4);
+}
+
+#[test]
+fn chunks_that_differ_are_not_folded() {
+    let ring = Topology::ring(5, link(100_000_000_000, 500)).expect("a ring");
+    let schedule = build(&ring, Collective::AllReduce, "ring", 0);
+    let ranks = compare(&ring, &schedule, 1001, Model::Packet).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(ranks, 5);
+}
