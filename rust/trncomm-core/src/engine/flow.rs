@@ -47,6 +47,9 @@
 //! of which each link carries a part (a multiple of 1/720,720). It is delivered after the longest way. So the model leaves
 //! out that a part on a quick way may run ahead, and that adaptive packets avoid links that others fill.
 //!
+//! **Weights.** Fairness is by messages, not by bytes or by distance, unless the options ask for
+//! [shares by the round trip](FlowOptions::with_round_trip_weights): then a level is what a link gives for each share.
+//!
 //! **A window** of w bytes caps the rate of a message at w over twice the latency of its route.
 //!
 //! **Cost.** A change costs as much as the component in which it happens: nothing but its own route for a message alone,
@@ -76,10 +79,10 @@ use crate::quotient::Fold;
 use crate::topology::Topology;
 use crate::units::{Bandwidth, Bytes, PICOSECONDS_PER_SECOND, Time};
 use agenda::Agenda;
-use classes::{Classes, Joined, Member, NONE};
+use classes::{Classes, Joined, Limits, Member, NONE};
 use links::Links;
 pub use options::FlowOptions;
-use options::longest_latency;
+use options::{longest_latency, quickest_latency};
 use paths::{Extent, Paths, TOO_LATE, Use};
 use solver::{Component, Solver, lone_rate};
 
@@ -122,6 +125,8 @@ pub struct Flow<'t> {
     slowest: u64,
     /// No route has a longer latency, in picoseconds.
     longest: u64,
+    /// The least latency of a link that takes time.
+    quickest: Time,
     hops: u64,
     events: u64,
     path: Vec<Use>,
@@ -159,6 +164,7 @@ impl<'t> Flow<'t> {
                 .min(slowest)
                 .max(1),
             longest: longest_latency(topology),
+            quickest: quickest_latency(topology),
             paths,
             hops: 0,
             events: 0,
@@ -220,7 +226,8 @@ impl<'t> Flow<'t> {
             return;
         };
         let path = self.classes.path(class);
-        let is_alone = self.links.enter(path, class, is_new, self.now);
+        let priority = self.classes.all[class as usize].priority;
+        let is_alone = self.links.enter(path, priority, class, is_new, self.now);
         self.links.carry(path, member.bytes);
         if is_alone {
             self.plan_lone(class);
@@ -233,8 +240,9 @@ impl<'t> Flow<'t> {
         let extent = self.paths.find(source, destination, &mut self.path)?;
         let cap = self.options.cap_over(extent.latency);
         let lone = lone_rate(&self.path, cap, &self.links);
-        let pair = (source, destination);
-        Ok(self.classes.add(pair, &self.path, extent, lone, cap))
+        let priority = self.options.priority(extent.latency, self.quickest);
+        let limits = Limits { lone, cap, priority };
+        Ok(self.classes.add((source, destination), &self.path, extent, limits))
     }
 
     /// Brings the rate of a class up to date that is alone on its path, without looking at others.
@@ -324,7 +332,8 @@ impl<'t> Flow<'t> {
     /// Takes a class that has ended off its links.
     fn leave(&mut self, class: u32) {
         let path = self.classes.path(class);
-        if self.links.leave(path, self.now) {
+        let priority = self.classes.all[class as usize].priority;
+        if self.links.leave(path, priority, self.now) {
             self.classes.free_now(class);
         } else {
             self.links.mark_dirty(path);
@@ -408,8 +417,12 @@ impl Network for Flow<'_> {
                 latency: Time::ZERO,
                 links: 0,
             };
-            let lone = lone_rate(&path, f64::INFINITY, &self.links);
-            self.classes.add((rank, rank), &path, extent, lone, f64::INFINITY)
+            let limits = Limits {
+                lone: lone_rate(&path, f64::INFINITY, &self.links),
+                cap: f64::INFINITY,
+                priority: self.options.priority(Time::ZERO, self.quickest),
+            };
+            self.classes.add((rank, rank), &path, extent, limits)
         });
         let member = self.member(token, bytes);
         self.join(class, member);
@@ -543,6 +556,100 @@ mod tests {
             "{} drains are planned",
             flow.drains.len()
         );
+    }
+
+    /// Runs to the end; returns how many messages were delivered.
+    fn run_out(flow: &mut Flow<'_>) -> usize {
+        let (mut due, mut delivered) = (Vec::new(), 0);
+        while flow.advance(&mut due) != Advance::Idle {
+            delivered += due.drain(..).count();
+        }
+        delivered
+    }
+
+    /// What solving once looks at: every class, and every link that one crosses.
+    fn looks(classes: u64, links: u64) -> u64 {
+        classes + links
+    }
+
+    #[test]
+    fn a_message_alone_on_its_links_is_never_solved() {
+        let topology = star(64, Time::from_picoseconds(500_000));
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        for round in 0..20 {
+            for rank in 0..64 {
+                post(
+                    &mut flow,
+                    rank,
+                    (rank + 1) % 64,
+                    1000 + u64::from((rank * 7 + round * 13) % 64),
+                );
+            }
+            run_out(&mut flow);
+        }
+        assert_eq!(flow.solver.work, 0);
+        // A start, a drain and a delivery each.
+        assert_eq!(flow.events, 3 * 20 * 64);
+    }
+
+    #[test]
+    fn equal_messages_that_change_together_are_solved_once() {
+        for ranks in [8, 16, 32] {
+            let topology = star(ranks, Time::ZERO);
+            let mut flow = Flow::new(&topology, FlowOptions::default());
+            let ranks = u32::try_from(ranks).expect("few");
+            let pairs = (0..ranks).flat_map(|from| (1..ranks).map(move |by| (from, (from + by) % ranks)));
+            for (source, destination) in pairs {
+                post(&mut flow, source, destination, 1000);
+            }
+            run_out(&mut flow);
+            let ranks = u64::from(ranks);
+            // When all have drained, only links are left to look at.
+            assert!(flow.solver.work <= looks(ranks * (ranks - 1), 2 * ranks) + 2 * ranks);
+        }
+    }
+
+    #[test]
+    fn a_message_that_follows_another_has_nothing_solved() {
+        let topology = star(9, Time::ZERO);
+        let work_of = |messages: u64| {
+            let mut flow = Flow::new(&topology, FlowOptions::default());
+            for _ in 0..messages {
+                for source in 1..9 {
+                    post(&mut flow, source, 0, 1000 + u64::from(source));
+                }
+            }
+            assert_eq!(run_out(&mut flow) as u64, 8 * messages);
+            flow.solver.work
+        };
+        // Solved when all begin, and each time that a line of messages ends.
+        assert!(work_of(1) <= 9 * looks(8, 9));
+        assert_eq!(work_of(50), work_of(1));
+    }
+
+    #[test]
+    fn a_change_looks_at_its_own_component_alone() {
+        let topology = star(64, Time::ZERO);
+        let mut flow = Flow::new(&topology, FlowOptions::default());
+        // 16 incasts of 3, apart from one another.
+        for incast in 0..16 {
+            for sender in 1..4 {
+                post(&mut flow, incast * 4 + sender, incast * 4, 1000);
+            }
+        }
+        let mut due = Vec::new();
+        flow.rates();
+        let before = flow.solver.work;
+        post(&mut flow, 1, 2, 100);
+        flow.rates();
+        // Its links, those of its sender's other message and of the two that meet that, and what crosses them.
+        assert!(
+            flow.solver.work - before <= looks(4, 6),
+            "{} looks",
+            flow.solver.work - before
+        );
+        while flow.advance(&mut due) != Advance::Idle {}
+        assert_eq!(due.len(), 49);
     }
 
     #[test]

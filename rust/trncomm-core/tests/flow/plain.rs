@@ -26,6 +26,7 @@ struct Message {
     /// How much of each byte each resource serves.
     path: BTreeMap<Resource, f64>,
     latency: u64,
+    priority: f64,
     bytes: f64,
     left: f64,
     rate: f64,
@@ -44,16 +45,18 @@ impl Message {
 pub struct Plain<'t> {
     topology: &'t Topology,
     cap: f64,
+    by_round_trip: bool,
     now: u64,
     messages: Vec<Message>,
     wakes: Vec<(u64, u32)>,
 }
 
 impl<'t> Plain<'t> {
-    pub fn new(topology: &'t Topology, cap: f64) -> Self {
+    pub fn new(topology: &'t Topology, cap: f64, by_round_trip: bool) -> Self {
         Self {
             topology,
             cap,
+            by_round_trip,
             now: 0,
             messages: Vec::new(),
             wakes: Vec::new(),
@@ -91,6 +94,19 @@ impl<'t> Plain<'t> {
         {
             let message = &mut self.messages[index];
             message.arrives = Some(self.now + message.latency);
+        }
+    }
+
+    /// The weight of a message over a route of so much latency; whole parts of 720,720 of that over the quickest link.
+    fn priority(&self, latency: u64) -> f64 {
+        let latencies = self.topology.latencies().iter().map(|latency| latency.picoseconds());
+        let quickest = latencies.filter(|&latency| latency > 0).min().unwrap_or(0);
+        if !self.by_round_trip {
+            1.0
+        } else if latency <= quickest {
+            720_720.0
+        } else {
+            (720_720.0 * quickest as f64 / latency as f64).round().max(1.0)
         }
     }
 
@@ -159,24 +175,29 @@ impl<'t> Plain<'t> {
                 let given: f64 = given
                     .map(|&index| self.messages[index].rate * weight(index, resource))
                     .sum();
-                let sharers: f64 = waiting.iter().map(|&index| weight(index, resource)).sum();
-                (self.capacity(resource) - given) / sharers
+                let shares = |&index: &usize| weight(index, resource) * self.messages[index].priority;
+                (self.capacity(resource) - given) / waiting.iter().map(shares).sum::<f64>()
             };
             let levels: Vec<(Resource, f64)> = resources.into_iter().map(|each| (each, level(each))).collect();
-            let lowest = levels.iter().map(|&(_, level)| level).fold(self.cap, f64::min);
+            let lowest = levels.iter().map(|&(_, level)| level).fold(f64::INFINITY, f64::min);
+            let caps = waiting.iter().map(|&index| self.cap / self.messages[index].priority);
+            let lowest = caps.fold(lowest, f64::min);
+            let most = lowest * (1.0 + 1e-12);
             let full: Vec<Resource> = levels
                 .iter()
-                .filter(|(_, level)| *level <= lowest * (1.0 + 1e-12))
+                .filter(|(_, level)| *level <= most)
                 .map(|&(resource, _)| resource)
                 .collect();
-            let all = lowest == self.cap;
+            let is_fixed = |message: &Message| {
+                self.cap / message.priority <= most || message.path.keys().any(|each| full.contains(each))
+            };
             let fixed: Vec<usize> = waiting
                 .iter()
                 .copied()
-                .filter(|&index| all || self.messages[index].path.keys().any(|each| full.contains(each)))
+                .filter(|&index| is_fixed(&self.messages[index]))
                 .collect();
             for index in fixed {
-                self.messages[index].rate = lowest;
+                self.messages[index].rate = lowest * self.messages[index].priority;
                 waiting.remove(&index);
             }
         }
@@ -215,6 +236,7 @@ impl Network for Plain<'_> {
             ends: (source, destination),
             enters,
             latency,
+            priority: self.priority(latency),
             bytes: bytes.get() as f64,
             left: bytes.get() as f64,
             rate: 0.0,
@@ -231,6 +253,7 @@ impl Network for Plain<'_> {
             ends: (rank, rank),
             enters: self.now,
             latency: 0,
+            priority: self.priority(0),
             bytes: bytes.get() as f64,
             left: bytes.get() as f64,
             rate: 0.0,

@@ -83,23 +83,32 @@ fn posts(ranks: usize, most: usize) -> impl Strategy<Value = Vec<Post>> {
     prop::collection::vec(post, 1..most)
 }
 
-fn traffic() -> impl Strategy<Value = (Topology, Vec<Post>, Option<u64>)> {
+/// What a message gets at most, in bytes a second, and whether its share depends on its route's latency.
+type Limits = (Option<u64>, bool);
+
+fn traffic() -> impl Strategy<Value = (Topology, Vec<Post>, Limits)> {
     (
         any_topology(),
         prop::option::weighted(0.3, 100_000_000u64..4_000_000_000),
+        prop::bool::weighted(0.3),
     )
-        .prop_flat_map(|(topology, cap)| {
+        .prop_flat_map(|(topology, cap, by_round_trip)| {
             let ranks = topology.ranks();
-            (Just(topology), posts(ranks, 40), Just(cap))
+            (Just(topology), posts(ranks, 40), Just((cap, by_round_trip)))
         })
 }
 
-fn both(topology: &Topology, cap: Option<u64>) -> (Flow<'_>, Plain<'_>) {
+fn both(topology: &Topology, (cap, by_round_trip): Limits) -> (Flow<'_>, Plain<'_>) {
     let options = match cap {
         Some(cap) => FlowOptions::default().with_cap(Bandwidth::new(cap).expect("above zero")),
         None => FlowOptions::default(),
     };
-    let plain = Plain::new(topology, cap.map_or(f64::INFINITY, |cap| cap as f64));
+    let options = if by_round_trip {
+        options.with_round_trip_weights()
+    } else {
+        options
+    };
+    let plain = Plain::new(topology, cap.map_or(f64::INFINITY, |cap| cap as f64), by_round_trip);
     (Flow::new(topology, options), plain)
 }
 
@@ -117,8 +126,8 @@ proptest! {
     #![proptest_config(cases(1000))]
 
     #[test]
-    fn random_messages_arrive_when_the_plain_solver_says((topology, posts, cap) in traffic()) {
-        let (mut flow, mut plain) = both(&topology, cap);
+    fn random_messages_arrive_when_the_plain_solver_says((topology, posts, limits) in traffic()) {
+        let (mut flow, mut plain) = both(&topology, limits);
         let expected = deliveries(&mut plain, &posts);
         let found = deliveries(&mut flow, &posts);
         for ((found, expected), post) in found.into_iter().zip(expected).zip(&posts) {
@@ -128,8 +137,8 @@ proptest! {
     }
 
     #[test]
-    fn random_messages_have_the_rates_of_the_plain_solver((topology, posts, cap) in traffic()) {
-        let (mut flow, mut plain) = both(&topology, cap);
+    fn random_messages_have_the_rates_of_the_plain_solver((topology, posts, limits) in traffic()) {
+        let (mut flow, mut plain) = both(&topology, limits);
         let now: Vec<Post> = posts.iter().filter(|post| post.bytes > 0).map(|&post| Post { at: 0, ..post }).collect();
         for (message, post) in (0..).zip(&now) {
             for network in [&mut flow as &mut dyn Network, &mut plain] {
@@ -156,8 +165,8 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_posting_changes_no_time_but_between_one_pair((topology, posts, cap) in traffic()) {
-        let (mut flow, _) = both(&topology, cap);
+    fn the_order_of_posting_changes_no_time_but_between_one_pair((topology, posts, limits) in traffic()) {
+        let (mut flow, _) = both(&topology, limits);
         let forward = deliveries(&mut flow, &posts);
         // Backwards, with the messages of a pair in their own order.
         let mut of_pair: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
@@ -167,7 +176,7 @@ proptest! {
         let next = |post: &Post| of_pair.get_mut(&(post.source, post.destination)).and_then(Vec::pop).expect("its own");
         let order: Vec<usize> = posts.iter().rev().map(next).collect();
         let reordered: Vec<Post> = order.iter().map(|&index| posts[index]).collect();
-        let (mut flow, _) = both(&topology, cap);
+        let (mut flow, _) = both(&topology, limits);
         for (&index, time) in order.iter().zip(deliveries(&mut flow, &reordered)) {
             prop_assert_eq!(time, forward[index]);
         }
@@ -190,7 +199,7 @@ proptest! {
             .endpoint()
             .with_launch(Time::from_picoseconds(1000))
             .with_completion(Time::from_picoseconds(500));
-        let (flow, plain) = both(&topology, None);
+        let (flow, plain) = both(&topology, (None, false));
         let mut go_on = |_| Control::Continue;
         let found = run(&code, &endpoint, flow, Untracked, &mut go_on).expect("a proved schedule");
         let expected = run(&code, &endpoint, plain, Untracked, &mut go_on).expect("a proved schedule");

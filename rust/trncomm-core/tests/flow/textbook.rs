@@ -174,6 +174,19 @@ fn a_cap_holds_a_message_back_and_leaves_the_rest_to_others() {
 }
 
 #[test]
+fn shares_by_the_round_trip_are_as_one_over_the_latency() {
+    // 0→1→2→3 with 100 ns each; the last link is shared by routes of one, two and three links: 6, 3 and 2 parts of 11.
+    let ring = Topology::ring(8, link(11, 100)).expect("a shape");
+    let posts = [post(2, 3, 6000), post(1, 3, 3000), post(0, 3, 2000)];
+    let mut weighted = Flow::new(&ring, FlowOptions::default().with_round_trip_weights());
+    // All drain after 1 µs.
+    assert_eq!(deliveries(&mut weighted, &posts), [1_100_000, 1_200_000, 1_300_000]);
+    // By messages, a third each: 2000 of each by 545,455 ps; then the two others have half.
+    let plain = deliveries(&mut flow(&ring), &posts);
+    assert_eq!(plain[2], 545_455 + 300_000);
+}
+
+#[test]
 fn a_window_allows_its_size_for_every_round_trip() {
     let topology = Topology::switch(4, 1, link(1, 500)).expect("a shape");
     let options = FlowOptions::default()

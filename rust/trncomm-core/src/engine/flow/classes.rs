@@ -30,11 +30,24 @@ pub(super) enum Joined {
     Starts { is_new: bool },
 }
 
+/// What a class gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The rate when it is alone on its path.
+    pub(super) lone: Rate,
+    /// The highest rate, in bytes a second.
+    pub(super) cap: f64,
+    /// How many shares it has of a link.
+    pub(super) priority: u32,
+}
+
 /// What filling looks at.
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     path: u32,
     hops: u32,
+    /// How many shares a message has.
+    pub(super) priority: u32,
     /// Whether one of its messages is being served.
     pub(super) is_active: bool,
     /// The solve that last reached the class, one more once it has its rate.
@@ -90,6 +103,8 @@ pub(super) struct Classes {
     pairs: Pairs,
     /// Classes with messages.
     pub(super) active: usize,
+    /// Whether any class ever had a cap.
+    pub(super) are_capped: bool,
     /// Classes that ended since the rates were last solved.
     ended: Vec<u32>,
     memo: (u64, u64, u64, Time),
@@ -107,6 +122,7 @@ impl Classes {
             free: VecDeque::new(),
             pairs: Pairs::default(),
             active: 0,
+            are_capped: false,
             ended: Vec::new(),
             memo: (0, 1, 1, Time::ZERO),
             whole,
@@ -118,16 +134,15 @@ impl Classes {
         self.pairs.find(source.get(), destination.get())
     }
 
-    /// A new class without messages, of a pair that has none, whose messages get `lone` when they are alone and at most
-    /// `cap` bytes a second.
+    /// A new class without messages, of a pair that has none.
     pub(super) fn add(
         &mut self,
         (source, destination): (RankId, RankId),
         path: &[Use],
         extent: Extent,
-        lone: Rate,
-        cap: f64,
+        Limits { lone, cap, priority }: Limits,
     ) -> u32 {
+        self.are_capped |= cap.is_finite();
         let detail = Detail {
             source: source.get(),
             destination: destination.get(),
@@ -156,6 +171,7 @@ impl Classes {
         let class = Class {
             path: self.store(path),
             hops: u32::try_from(path.len()).expect("a path has fewer links than the topology"),
+            priority,
             is_active: false,
             reached: 0,
             next: NONE,

@@ -15,7 +15,7 @@ pub(super) struct Link {
     pub(super) capacity: f64,
     /// The classes that cross it, and those of them that ended since the rates were last solved.
     pub(super) users: Vec<u32>,
-    /// The weights of the messages that cross it, summed.
+    /// The weights of the messages that cross it, times their priorities, summed.
     pub(super) weight: u64,
     /// Whether its users or their weight changed since the rates were last solved.
     dirty: bool,
@@ -23,7 +23,7 @@ pub(super) struct Link {
     stale: bool,
     /// The solve that last reached it.
     pub(super) reached: u32,
-    /// During filling: what isn't given away yet, and the weight of the messages that wait for a share of it.
+    /// During filling: what isn't given away yet, and the weights, times priorities, of the messages that wait for a share of it.
     pub(super) left: f64,
     pub(super) waiting: u64,
     /// The weight of the messages that got their share in the present round.
@@ -74,14 +74,14 @@ impl Links {
 
     /// A class begins to cross the links of `path`, which list it from now on where they don't yet; says whether no other
     /// class crosses any of them.
-    pub(super) fn enter(&mut self, path: &[Use], class: u32, is_new: bool, now: Time) -> bool {
+    pub(super) fn enter(&mut self, path: &[Use], priority: u32, class: u32, is_new: bool, now: Time) -> bool {
         let mut alone = true;
         for &Use { resource, weight } in path {
             let link = &mut self.all[resource as usize];
             if link.weight == 0 {
                 link.busy_since = now;
             }
-            link.weight += u64::from(weight);
+            link.weight += u64::from(weight) * u64::from(priority);
             if is_new {
                 link.users.push(class);
             }
@@ -114,11 +114,11 @@ impl Links {
 
     /// A class has ended that crossed the links of `path`. Says whether no other class crosses any of them; then it is
     /// listed no more.
-    pub(super) fn leave(&mut self, path: &[Use], now: Time) -> bool {
+    pub(super) fn leave(&mut self, path: &[Use], priority: u32, now: Time) -> bool {
         let mut alone = true;
         for hop in path {
             let link = &mut self.all[hop.index()];
-            link.weight -= u64::from(hop.weight);
+            link.weight -= u64::from(hop.weight) * u64::from(priority);
             if link.weight == 0 {
                 link.busy += (now - link.busy_since).picoseconds();
             }

@@ -1,5 +1,6 @@
 //! What limits a message besides links and memories.
 
+use super::paths::PARTS;
 use super::service::{rate_of, window_rate};
 use crate::error::SimulationError;
 use crate::topology::Topology;
@@ -10,6 +11,7 @@ use crate::units::{Bandwidth, Bytes, PICOSECONDS_PER_SECOND, Time};
 pub struct FlowOptions {
     cap: Option<Bandwidth>,
     window: Option<Bytes>,
+    by_round_trip: bool,
 }
 
 impl FlowOptions {
@@ -20,6 +22,7 @@ impl FlowOptions {
         Self {
             cap: None,
             window: topology.endpoint().window().map(|window| window.max(packet)),
+            by_round_trip: false,
         }
     }
 
@@ -45,6 +48,30 @@ impl FlowOptions {
         })
     }
 
+    /// With shares in inverse proportion to the latencies of routes, as `SimGrid` has them (Velho and Legrand, "Accuracy
+    /// study and improvement of network simulation in the `SimGrid` framework", 2009) since windows of TCP do so.
+    ///
+    /// Messages over a link then have rates as 1 over the latency of their routes, where nothing else holds them back.
+    /// Weights are whole parts of 1/720,720: exact for routes of up to 16 links of one latency, to 10⁻⁵ for those up to 10
+    /// times as long as the quickest link.
+    #[must_use]
+    pub const fn with_round_trip_weights(self) -> Self {
+        Self {
+            by_round_trip: true,
+            ..self
+        }
+    }
+
+    /// The weight of a message over a route of `latency`, where the quickest link that takes time takes `quickest`.
+    pub(super) fn priority(self, latency: Time, quickest: Time) -> u32 {
+        if !self.by_round_trip || latency <= quickest {
+            return if self.by_round_trip { PARTS } else { 1 };
+        }
+        let (latency, quickest) = (u128::from(latency.picoseconds()), u128::from(quickest.picoseconds()));
+        let parts = (u128::from(PARTS) * quickest + latency / 2) / latency;
+        u32::try_from(parts.max(1)).expect("at most the whole")
+    }
+
     /// The highest rate of a message over a route of `latency`, in bytes a second.
     pub(super) fn cap_over(self, latency: Time) -> f64 {
         let fixed = self.cap.map(|cap| rate_of(cap.bytes_per_second()));
@@ -63,6 +90,12 @@ impl FlowOptions {
         let by_window = per_trip.checked_div(round_trip).unwrap_or(u128::MAX);
         slowest.min(u64::try_from(by_window).unwrap_or(u64::MAX).max(1))
     }
+}
+
+/// The least latency of a link that takes time; zero where none does.
+pub(super) fn quickest_latency(topology: &Topology) -> Time {
+    let timed = topology.latencies().iter().filter(|&&latency| latency > Time::ZERO);
+    timed.min().copied().unwrap_or_default()
 }
 
 /// What no route's latency passes, in picoseconds: a route passes no node twice.

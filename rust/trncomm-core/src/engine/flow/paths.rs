@@ -9,7 +9,7 @@ use crate::units::Time;
 
 /// What stands for a whole where messages are spread: the least common multiple of 1 to 16, so that up to 16 equal
 /// parts are whole numbers.
-const PARTS: u32 = 720_720;
+pub(super) const PARTS: u32 = 720_720;
 
 /// The error of a route that takes longer than times may be.
 pub(super) const TOO_LATE: SimulationError = SimulationError::TooLong {

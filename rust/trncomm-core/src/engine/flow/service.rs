@@ -68,6 +68,15 @@ impl Rate {
             per_byte: PICOSECONDS_PER_SECOND as f64 / value,
         }
     }
+
+    /// The rate of a message that has so many shares.
+    pub(super) fn times(self, shares: u32) -> Self {
+        if shares == 1 {
+            self
+        } else {
+            Self::new(self.value * f64::from(shares), None)
+        }
+    }
 }
 
 /// How long `left` of a message of `bytes` takes at `rate`, at least 1 ps: rounded up, so that it doesn't end early

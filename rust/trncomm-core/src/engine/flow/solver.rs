@@ -28,7 +28,7 @@ pub(super) struct Solver {
     classes: Vec<u32>,
     /// Links by a lower bound of their level, as the bits of a positive double, which are ordered as it is.
     levels: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Classes by their cap, highest first, where there are caps.
+    /// Classes by their cap for each share, highest first, where there are caps.
     caps: Vec<(u64, u32)>,
     round: Vec<u32>,
     touched: Vec<u32>,
@@ -167,8 +167,9 @@ impl Solver {
             }
         }
         self.caps.clear();
-        for &class in &self.classes {
-            let cap = classes.cap(class);
+        let capped = if classes.are_capped { &self.classes[..] } else { &[] };
+        for &class in capped {
+            let cap = classes.cap(class) / f64::from(classes.all[class as usize].priority);
             if cap.is_finite() {
                 self.caps.push((cap.to_bits(), class));
             }
@@ -308,14 +309,15 @@ impl Solver {
             return;
         }
         entry.reached = self.solve + 1;
+        let priority = entry.priority;
         for hop in classes.path(class) {
             let link = &mut links.all[hop.index()];
             if link.served == 0 {
                 self.touched.push(hop.resource);
             }
-            link.served += u64::from(hop.weight);
+            link.served += u64::from(hop.weight) * u64::from(priority);
         }
-        let drained = classes.set_rate(class, rate, now);
+        let drained = classes.set_rate(class, rate.times(priority), now);
         *finish = Some(finish.map_or(drained, |finish| finish.min(drained)));
     }
 }
@@ -328,7 +330,7 @@ pub(super) fn lone_rate(path: &[Use], cap: f64, links: &Links) -> Rate {
     if rate.value <= cap { rate } else { capped(cap) }
 }
 
-/// What a message that uses a link once gets of what is left of it for `waiting`.
+/// What a message that uses a link once gets for each of its shares, of what is left of it for `waiting`.
 fn level(left: f64, waiting: u64) -> f64 {
     left / rate_of(waiting)
 }
