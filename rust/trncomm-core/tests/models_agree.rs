@@ -353,7 +353,15 @@ fn agreeing() -> Vec<Contended> {
 
 /// Where they don't, for reasons that docs/models.md gives.
 fn differing() -> Vec<Contended> {
+    let topology = switch(8, 1);
+    let tree = Contended {
+        what: "broadcast by binomial, switch of 8".to_owned(),
+        schedule: build(&topology, Collective::Broadcast, "binomial", 0),
+        topology,
+        size: PACKETS * PACKET,
+    };
     vec![
+        tree,
         through_memory(Collective::AllGather, "ring", PACKETS),
         all_to_all("ring of 8, 64 packets", torus(&[8]), PACKETS),
         all_to_all("torus of 4 by 4", torus(&[4, 4]), PACKETS),

@@ -59,7 +59,7 @@
 //! **Against packets.** Completion times of contended collectives are within 5 % of those of the packet model for messages
 //! of 64 packets or more, but for a few cases that docs/models.md shows with figures: latencies that are long against the
 //! messages fall elsewhere, and a port there serves its messages to several ranks in order, so that links further on may
-//! stand idle.
+//! stand idle, and the first child of a tree goes on before the others have their data.
 //!
 //! What it does not do: buffers, headers, packets, bit errors.
 
