@@ -12,7 +12,8 @@ import trncomm as tc
         ("all_reduce", "hierarchical", "flow", 1),
         ("all_reduce", "hierarchical", "packet", 1),
         ("all_reduce", "ring", "packet", 72),
-        ("all_to_all", "direct", "flow", 72),
+        ("all_to_all", "direct", "flow", 1),
+        ("all_to_all", "pairwise", "packet", 1),
     ],
 )
 def test_a_folded_run_gives_the_same_bytes(

@@ -34,7 +34,7 @@ def test_every_figure_is_a_keyword_and_every_keyword_a_figure(name: str) -> None
 
 @pytest.mark.parametrize("name", machines.names())
 def test_every_machine_runs_a_collective_and_bears_its_name(name: str) -> None:
-    topology = machines.build(name)
+    topology = machines.build(name, overrides={"ultraservers": 2} if name.endswith("ultracluster") else None)
     assert topology.name == name
     assert tc.simulate(topology, "all_gather", "64KiB", algorithm="ring", model="loggp").time_ps > 0
 
@@ -61,6 +61,34 @@ def test_a_fat_tree_lets_every_chip_send_at_its_full_rate() -> None:
     alone = 15 * 2**20 * 10**12 // (50 * 10**9)
     # Each of 15 messages ends at a whole picosecond.
     assert alone <= result.time_ps <= alone + 6 * 250_000 + 15
+
+
+def test_a_cluster_of_100800_chips_is_run_by_one_of_them() -> None:
+    cluster = tc.machines.ultracluster(ultraservers=700)
+    assert (cluster.ranks, cluster.shape) == (100_800, (50, 14, 2, 18, 4))
+    schedule = tc.build(cluster, "all_reduce", "hierarchical")
+    result = tc.run(cluster, schedule, cluster.ranks * 1024, model="flow")
+    assert result.ranks_run == 1
+    assert result.messages == cluster.ranks * 2 * (49 + 13 + 1 + 17 + 3)
+    assert result.finish_ps.shape == (cluster.ranks,)
+
+
+def test_a_path_between_servers_takes_15_microseconds_within_a_pod() -> None:
+    """The least packet from memory to memory on Trn2 (collectives.rst): the launch, two chips' links, two switches."""
+    cluster = tc.machines.ultracluster(ultraservers=2)
+    links = cluster.route(0, 144)
+    latency = int(cluster.link_latency_ps[links].sum())
+    assert cluster.endpoint.launch_ps + latency == 15_000_000
+
+
+def test_oversubscription_slows_the_links_above_leaves() -> None:
+    cluster = tc.machines.ultracluster(ultraservers=4, pod=2, oversubscription=5)
+    rates = {
+        tier: set(cluster.link_bandwidth[cluster.link_tier == number].tolist())
+        for number, tier in enumerate(cluster.tiers)
+    }
+    assert rates["leaf"] == {25 * 10**9}
+    assert rates["spine"] == rates["core"] == {5 * 10**9}
 
 
 def test_link_efficiency_is_a_share_of_the_rate() -> None:
@@ -141,6 +169,9 @@ def test_profiles_differ_where_the_sources_do() -> None:
         ("trn2", None, {"shape": 4}, "shape must be whole numbers, such as 4,4, got 4"),
         ("fat-tree", None, {"ports": 5}, "ports must be even and at least 2, got 5"),
         ("dragonfly", None, {"routers": 0}, "routers must be at least 1, got 0"),
+        ("trn3-ultracluster", None, {"ultraservers": 7, "pod": 2}, "a number that divides 7 ultraservers, got 2"),
+        ("trn3-ultracluster", None, {"oversubscription": 0}, "oversubscription must be at least 1, got 0"),
+        ("trn3-ultracluster", None, {"ultraservers": 0}, "ultraservers must be at least 1, got 0"),
     ],
 )
 def test_a_misspelt_name_gets_the_nearest(

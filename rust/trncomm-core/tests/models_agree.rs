@@ -320,7 +320,7 @@ fn agreeing() -> Vec<Contended> {
             clos(4, 8, 1, 8),
             PACKETS,
         ),
-        all_to_all("leaf-spine 4 by 8, 2 spines, 4 to 1", clos(4, 8, 2, 1), PACKETS),
+        all_to_all("torus of 4 by 4", torus(&[4, 4]), PACKETS),
         in_rounds("leaf-spine 4 by 8, 4 spines, 2 to 1", clos(4, 8, 4, 1)),
         in_rounds(
             "leaf-spine 4 by 8, 4 spines, 2 to 1, sprayed",
@@ -364,7 +364,7 @@ fn differing() -> Vec<Contended> {
         tree,
         through_memory(Collective::AllGather, "ring", PACKETS),
         all_to_all("ring of 8, 64 packets", torus(&[8]), PACKETS),
-        all_to_all("torus of 4 by 4", torus(&[4, 4]), PACKETS),
+        all_to_all("leaf-spine 4 by 8, 2 spines, 4 to 1", clos(4, 8, 2, 1), PACKETS),
         all_to_all("leaf-spine 4 by 8, 4 spines, 2 to 1", clos(4, 8, 4, 1), PACKETS),
     ]
 }
