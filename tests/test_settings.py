@@ -257,9 +257,16 @@ def test_percentiles_ascend_and_overstate_by_less_than_a_128th(star: tc.Topology
 def test_a_percentile_beyond_a_hundred_is_refused(ring: tc.Topology) -> None:
     latency = tc.simulate(ring, "all_gather", 8, algorithm="ring").latency
     assert latency is not None
-    for percent in (101, -1, 99.9):
-        with pytest.raises(tc.ArgumentError, match=f"percent .* got {percent}"):
-            latency.percentile(percent)  # type: ignore[arg-type]
+    for percent in (101, -1, 100.5, -0.1, float("nan")):
+        with pytest.raises(tc.ArgumentError, match=r"percent .* got"):
+            latency.percentile(percent)
+
+
+def test_percentiles_may_have_places_after_the_point(star: tc.Topology) -> None:
+    latency = tc.simulate(star, "all_to_all", "8MiB", algorithm="direct").latency
+    assert latency is not None
+    assert latency.percentile(50.0) == latency.percentile(50)
+    assert latency.percentile(99) <= latency.percentile(99.9) <= latency.percentile(100)
 
 
 def test_without_messages_there_is_no_latency() -> None:

@@ -1,6 +1,9 @@
 //! How long messages took.
 
+use std::fmt::Display;
+
 use pyo3::prelude::*;
+use pyo3::types::PyFloat;
 use trncomm_core::engine::Histogram;
 use trncomm_core::units::Time;
 
@@ -45,6 +48,10 @@ impl Latency {
     }
 }
 
+fn beyond(percent: impl Display) -> PyErr {
+    ARGUMENT.raise("percent", format!("percent must be from 0 to 100, got {percent}"))
+}
+
 #[pymethods]
 impl Latency {
     /// How many messages were counted.
@@ -58,17 +65,28 @@ impl Latency {
     /// Never too low, and too high by less than 1/128 (0.8 %); exact below 128 ps and at 100.
     ///
     /// Args:
-    ///     percent: A whole number from 0 to 100; 50 is the median.
+    ///     percent: A number from 0 to 100, taken to four places after the point: 50 is the median, 99.9 what one
+    ///         message in a thousand passes.
     ///
     /// Raises:
     ///     ArgumentError: Any other number.
     fn percentile(&self, percent: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let percent = ARGUMENT.number("percent", percent)?;
-        if percent > 100 {
-            let problem = format!("percent must be from 0 to 100, got {percent}");
-            return Err(ARGUMENT.raise("percent", problem));
-        }
-        let found = self.core.percentile(percent).expect("some message was counted");
+        let found = if let Ok(number) = percent.cast::<PyFloat>() {
+            let number = number.value();
+            if !(0.0..=100.0).contains(&number) {
+                return Err(beyond(number));
+            }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // from 0 to a million
+            let parts = (number * 10_000.0).round() as u64;
+            self.core.per_million(parts)
+        } else {
+            let number = ARGUMENT.number("percent", percent)?;
+            if number > 100 {
+                return Err(beyond(number));
+            }
+            self.core.percentile(number)
+        };
+        let found = found.expect("some message was counted");
         Ok(found.picoseconds())
     }
 

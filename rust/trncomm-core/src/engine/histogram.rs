@@ -65,8 +65,14 @@ impl Histogram {
 
     /// The least time that at least `percent` in a hundred don't pass, rounded up by less than 1/128.
     pub fn percentile(&self, percent: u64) -> Option<Time> {
-        let wanted = (u128::from(self.count) * u128::from(percent.min(100)))
-            .div_ceil(100)
+        self.per_million(percent.saturating_mul(10_000))
+    }
+
+    /// The least time that at least `parts` in a million don't pass, rounded up by less than 1/128.
+    pub fn per_million(&self, parts: u64) -> Option<Time> {
+        const MILLION: u64 = 1_000_000;
+        let wanted = (u128::from(self.count) * u128::from(parts.min(MILLION)))
+            .div_ceil(MILLION.into())
             .max(1);
         let mut seen = 0;
         let part = self.counts.iter().position(|&count| {
@@ -127,6 +133,17 @@ mod tests {
         }
         assert_eq!(histogram.most(), Some(Time::from_picoseconds(times[999])));
         assert_eq!(histogram.least(), Some(Time::from_picoseconds(5)));
+    }
+
+    #[test]
+    fn parts_in_a_million_tell_the_slowest_of_a_thousand_from_the_rest() {
+        let mut histogram = Histogram::default();
+        for time in std::iter::repeat_n(1, 999).chain([100]) {
+            histogram.add(Time::from_picoseconds(time));
+        }
+        let found = |parts| histogram.per_million(parts).map(Time::picoseconds);
+        assert_eq!((found(999_000), found(999_001)), (Some(1), Some(100)));
+        assert_eq!(found(990_000), histogram.percentile(99).map(Time::picoseconds));
     }
 
     #[test]

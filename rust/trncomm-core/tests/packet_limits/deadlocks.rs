@@ -37,9 +37,9 @@ fn a_ring_without_datelines_stops_and_names_the_circle() {
     // Up from rank r is link 2 r.
     assert_eq!(
         stuck,
-        "a cycle of full buffers: link 0 (node 0 to 1) (channel 0) → link 2 (node 1 to 2) (channel 0) → link 4 (node 2 \
-         to 3) (channel 0) → link 6 (node 3 to 4) (channel 0) → link 8 (node 4 to 0) (channel 0) → link 0 (node 0 to 1) \
-         (channel 0)"
+        "a cycle of full buffers: link 0 (chip 0 to chip 1) (channel 0) → link 2 (chip 1 to chip 2) (channel 0) → \
+         link 4 (chip 2 to chip 3) (channel 0) → link 6 (chip 3 to chip 4) (channel 0) → \
+         link 8 (chip 4 to chip 0) (channel 0) → link 0 (chip 0 to chip 1) (channel 0)"
     );
 }
 
@@ -70,7 +70,7 @@ fn the_error_of_a_stopped_network_names_who_waits_and_the_circle() {
         "{first}"
     );
     assert!(
-        first.contains("a cycle of full buffers: link 0 (node 0 to 1) (channel 0) → link 2"),
+        first.contains("a cycle of full buffers: link 0 (chip 0 to chip 1) (channel 0) → link 2"),
         "{first}"
     );
 }

@@ -642,11 +642,19 @@ impl Network for Switched<'_> {
             }
         }
         let topology = self.resources.topology();
+        let place = |node: NodeId| {
+            let what = if node.index() < topology.ranks() {
+                "chip"
+            } else {
+                "switch"
+            };
+            format!("{what} {node}")
+        };
         stall::describe(&waits, |resource| match self.resources.link(resource) {
             Some(link) => format!(
-                "link {link} (node {} to {})",
-                topology.source(link),
-                topology.destination(link)
+                "link {link} ({} to {})",
+                place(topology.source(link)),
+                place(topology.destination(link))
             ),
             None => format!("memory of rank {}", resource - topology.links()),
         })
