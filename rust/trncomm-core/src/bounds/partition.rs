@@ -10,6 +10,9 @@ use crate::topology::{Family, Topology};
 /// Up to so many tiers, every set of tiers is cut.
 const MOST_TIERS_FOR_ALL_SETS: usize = 6;
 
+/// Up to so many links, counted once for each set, every set of tiers is cut.
+const MOST_LOOKS_FOR_ALL_SETS: usize = 1 << 24;
+
 /// Every chip in one part; a switch in one or in none.
 pub(super) struct Partition {
     part_of: Vec<Option<u32>>,
@@ -297,11 +300,18 @@ fn tightest<'a>(
     best.map(|(_, found)| found)
 }
 
-/// Which sets of tiers to take away: all sets of a few tiers, else each, all but each, and all.
+/// Which sets of tiers to take away: all sets of a few tiers, else each, all but each, and all. Of many links, where a look
+/// at each takes long, each tier and, as shapes list tiers from the inside out, all from each on.
 fn tier_sets(topology: &Topology) -> Vec<Vec<u8>> {
     let mut used = topology.link_tiers().to_vec();
     used.sort_unstable();
     used.dedup();
+    let is_large = topology.links().saturating_mul(1 << used.len().min(32)) > MOST_LOOKS_FOR_ALL_SETS;
+    if is_large {
+        let each = used.iter().map(|&tier| vec![tier]);
+        let outer = (0..used.len().saturating_sub(1)).map(|first| used[first..].to_vec());
+        return each.chain(outer).collect();
+    }
     if used.len() <= MOST_TIERS_FOR_ALL_SETS {
         return (1..1_usize << used.len())
             .map(|set| {
