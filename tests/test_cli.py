@@ -82,6 +82,14 @@ def test_the_fabric_can_be_set(capsys: Captured) -> None:
     assert "queue" in capsys.readouterr().out
 
 
+def test_a_hundred_thousand_chips_can_be_run(capsys: Captured) -> None:
+    cluster = "--machine trn3-ultracluster --algorithm hierarchical --model flow -b 1G"
+    assert command(f"run {cluster} --pad --no-verify") == 0
+    out = capsys.readouterr().out
+    assert "100800 ranks" in out
+    assert "folded    1 of 100800 ranks" in out
+
+
 def test_machines_shows_figures_with_their_sources(capsys: Captured) -> None:
     assert command("machines") == 0
     assert "trn3-ultraserver" in capsys.readouterr().out

@@ -35,3 +35,14 @@ def test_a_folded_run_gives_the_same_bytes(
     assert folded.latency.mean_ps == whole.latency.mean_ps
     assert f"{ranks_run} of 144 ranks" in str(folded)
     assert "folded" not in str(whole)
+
+
+def test_a_padded_size_has_equal_chunks_and_folds(ultraserver: tc.Topology) -> None:
+    plain, padded = (
+        tc.simulate(ultraserver, "all_reduce", 2 * 1_000_003, algorithm="ring", dtype="bf16", model="flow", pad=pad)
+        for pad in (False, True)
+    )
+    assert (plain.size_bytes, plain.ranks_run) == (2 * 1_000_003, 144)
+    assert padded.size_bytes == 2 * 144 * 6945
+    assert padded.ranks_run == 72
+    assert plain.time_ps <= padded.time_ps

@@ -127,6 +127,8 @@ _run_options = _options(
         show_default=True,
         help="What contends.",
     ),
+    click.option("--pad", is_flag=True, help="Round the size up to equal chunks, so that equal ranks are run once."),
+    click.option("--no-verify", is_flag=True, help="Don't prove first that the schedule does what it promises."),
 )
 
 
@@ -220,6 +222,8 @@ def run(
     algorithm: str,
     parameters: tuple[str, ...],
     model: simulation.Model,
+    pad: bool,
+    no_verify: bool,
     as_json: bool,
     why: bool = False,
 ) -> int:
@@ -236,6 +240,8 @@ def run(
             root=root,
             parameters={name: _parameter(value) for name, value in _assignments("--parameter", parameters).items()},
             faults=[faults.parse(text) for text in broken],
+            verify=not no_verify,
+            pad=pad,
             progress=progress,
         )
     if why:

@@ -41,6 +41,7 @@ def simulate(
     parameters: Mapping[str, Parameter] | None = None,
     faults: Iterable[_core.Fault] = (),
     verify: bool = True,
+    pad: bool = False,
     fold: bool = True,
     progress: Progress | None = None,
 ) -> _core.Result:
@@ -63,6 +64,8 @@ def simulate(
         parameters: Parameters of the algorithm.
         faults: What is wrong with the network, as `trncomm.faults` makes it.
         verify: Whether to prove first that the schedule does what the collective promises.
+        pad: Whether the size is rounded up to equal chunks, by less than one element a chunk; `Result.size_bytes` is
+            then what was simulated. Where chunks differ, ranks do too and can't be folded.
         fold: Whether ranks and links that are alike are run once; the result is the same.
         progress: Called a few times a second on long runs.
 
@@ -95,10 +98,11 @@ def simulate(
     if verify:
         _core.verify(schedule)
     element = quantities.dtype(dtype)
+    unit = element.itemsize * schedule.chunks if pad else 1
     return _core.run(
         reducing_in(topology, element, reduce_dtype),
         schedule,
-        element.whole(size),
+        -(-element.whole(size) // unit) * unit,
         itemsize=element.itemsize,
         model=model,
         fold=fold,
