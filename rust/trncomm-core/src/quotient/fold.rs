@@ -71,7 +71,7 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
         Group::new(axes.collect())
     };
     let mut axes: Vec<Axis> = extents.iter().map(|&extent| Axis::still(extent)).collect();
-    let mut routes = None;
+    let mut routes: Option<Routes<'_>> = None;
     let mut images: Vec<Vec<u32>> = Vec::new();
     let mut found = None;
     for number in 0..axes.len() {
@@ -87,7 +87,10 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
             if !respected {
                 continue;
             }
-            let routes = routes.get_or_insert_with(|| Routes::new(topology, &numbers(|_| 1)));
+            let routes = match &routes {
+                Some(routes) => routes,
+                None => routes.insert(Routes::new(topology, &numbers(|_| 1))?),
+            };
             let order = match kind {
                 Kind::Shares => Order::Shared,
                 Kind::Serves => Order::Served,
@@ -298,7 +301,7 @@ mod tests {
     use super::*;
     use crate::collective::{Collective, Goal};
     use crate::schedule::{Buffer, Chunks, Instruction, Layout, Place, Program, Schedule, Shape};
-    use crate::topology::LinkSpec;
+    use crate::topology::{LinkInput, LinkSpec};
     use crate::units::{Bandwidth, Bytes};
 
     fn link() -> LinkSpec {
@@ -327,7 +330,7 @@ mod tests {
     #[test]
     fn a_renumbering_that_parts_neighbours_is_no_symmetry_of_a_ring() {
         let ring = Topology::ring(6, link()).expect("a ring");
-        let routes = Routes::new(&ring, &line(6));
+        let routes = Routes::new(&ring, &line(6)).expect("few routes");
         for order in [Order::Shared, Order::Served] {
             assert!(routes.images(order, |rank| (rank + 1) % 6).is_some());
             assert!(
@@ -347,10 +350,67 @@ mod tests {
     #[test]
     fn a_renumbering_that_changes_who_goes_first_is_for_shared_links_only() {
         let switch = Topology::switch(8, 1, link()).expect("a switch");
-        let routes = Routes::new(&switch, &line(8));
+        let routes = Routes::new(&switch, &line(8)).expect("few routes");
         assert!(routes.images(Order::Shared, |rank| rank ^ 1).is_some());
         assert!(routes.images(Order::Served, |rank| rank ^ 1).is_none());
         assert!(routes.images(Order::Served, |rank| (rank + 3) % 8).is_some());
+    }
+
+    /// Cables of a ring as a list: first all links forth, then all back.
+    fn listed_ring(ranks: u64) -> Topology {
+        let link = |source, destination| LinkInput {
+            source,
+            destination,
+            bandwidth: 1_000_000_000,
+            latency: 0,
+            tier: "cable".to_owned(),
+        };
+        let forth = (0..ranks).map(|rank| link(rank, (rank + 1) % ranks));
+        let back = (0..ranks).map(|rank| link((rank + 1) % ranks, rank));
+        let links: Vec<LinkInput> = forth.chain(back).collect();
+        Topology::from_links(usize::try_from(ranks).expect("few"), 0, &links).expect("a ring")
+    }
+
+    #[test]
+    fn one_route_that_turns_the_other_way_breaks_the_symmetry_of_a_table_of_any_size() {
+        // Only rank 0 has its link forth at the lowest port, and goes forth to the far side.
+        for ranks in [6, 1030] {
+            let routes = listed_ring(ranks);
+            let ranks = u32::try_from(ranks).expect("few");
+            let routes = Routes::new(&routes, &line(ranks)).expect("a table");
+            for order in [Order::Shared, Order::Served] {
+                assert!(routes.images(order, |rank| (rank + 1) % ranks).is_none());
+            }
+        }
+        let odd = listed_ring(1031);
+        let routes = Routes::new(&odd, &line(1031)).expect("a table");
+        assert!(routes.images(Order::Shared, |rank| (rank + 1) % 1031).is_some());
+    }
+
+    #[test]
+    fn spines_that_the_last_destination_does_not_divide_break_the_symmetry_of_leaves() {
+        let spec = || link();
+        for (leaves, spines) in [(40, 7), (600, 7), (521, 5), (1021, 10), (2003, 499)] {
+            let clos = Topology::leaf_spine(leaves, 1, spines, spec(), spec()).expect("leaves");
+            let ranks = u32::try_from(leaves).expect("few");
+            let routes = Routes::new(&clos, &line(ranks)).expect("short routes");
+            assert!(
+                routes.images(Order::Shared, |rank| (rank + 1) % ranks).is_none(),
+                "{leaves} leaves, {spines} spines"
+            );
+        }
+        let clos = Topology::leaf_spine(2000, 1, 10, spec(), spec()).expect("leaves");
+        let routes = Routes::new(&clos, &line(2000)).expect("short routes");
+        assert!(routes.images(Order::Shared, |rank| (rank + 1) % 2000).is_some());
+    }
+
+    #[test]
+    fn a_long_ring_folds_though_its_routes_are_too_long_to_compare_all() {
+        let ranks = 100_800;
+        let ring = Topology::ring(ranks as usize, link()).expect("a ring");
+        let routes = Routes::new(&ring, &line(ranks)).expect("short routes to neighbours");
+        assert!(routes.images(Order::Served, |rank| (rank + 1) % ranks).is_some());
+        assert!(routes.images(Order::Served, |rank| (ranks - rank) % ranks).is_none());
     }
 
     #[test]
@@ -362,7 +422,7 @@ mod tests {
             denominator: 2,
         };
         let view = ring.with_faults(&[slow]).expect("a link that is there");
-        let routes = Routes::new(&view, &line(6));
+        let routes = Routes::new(&view, &line(6)).expect("few routes");
         assert!(routes.images(Order::Shared, |rank| (rank + 1) % 6).is_none());
     }
 

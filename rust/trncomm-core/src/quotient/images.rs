@@ -9,21 +9,38 @@ use super::group::Group;
 /// No link.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Up to so many pairs of ranks, all routes are compared.
-const ALL_PAIRS: usize = 1 << 18;
+/// Up to so many places from which a rank is routed to (ranks times nodes), all routes of a named shape are compared.
+const ALL_PLACES: usize = 1 << 20;
 
-/// How many far ranks each rank's routes are compared to, besides its neighbours along every axis, where there are more.
-const FAR: u64 = 1;
+/// The most links of the routes to neighbours along every axis; where there are more, nothing is compared.
+const NEAR_LINKS: usize = 1 << 26;
 
-/// Routes that show every link: those between all pairs of ranks, or a choice of them.
+/// The most links of the routes of each other choice.
+const FAR_LINKS: usize = 1 << 23;
+
+/// Routes that show every link: all of them, or a choice.
+///
+/// All are compared where there are few places and wherever tables hold them, as nothing ties one entry of a table to the
+/// next. On a large named shape, routes go by formulas of coordinates, and these are compared: those to the neighbours
+/// along every axis and at one far distance, from every rank; and those from one rank to all, and from all to one.
+/// The former choice is the same from every rank, so that it shows whole orbits of links; the latter
+/// shows where a formula changes on the way round an axis, as the remainder of a division does.
 #[derive(Debug)]
 pub(super) struct Routes<'t> {
     topology: &'t Topology,
     spreads: bool,
+    choice: Option<Choice>,
+}
+
+/// Some routes.
+#[derive(Debug, Default)]
+struct Choice {
     pairs: Vec<(u32, u32)>,
     links: Vec<LinkId>,
     /// Where the links of each pair end.
     ends: Vec<usize>,
+    /// How many pairs are the same from every rank.
+    regular: usize,
 }
 
 /// What a renumbering must leave alone besides rates, latencies and tiers.
@@ -36,80 +53,237 @@ pub(super) enum Order {
 }
 
 impl<'t> Routes<'t> {
-    /// Those of a topology whose ranks are numbered as the axes of `numbering` say.
-    pub(super) fn new(topology: &'t Topology, numbering: &Group) -> Self {
-        let ranks = topology.ranks();
-        let number = |rank: usize| u32::try_from(rank).expect("ranks fit 32 bits");
-        let mut pairs = Vec::new();
-        for from in 0..number(ranks) {
-            if ranks * ranks <= ALL_PAIRS {
-                pairs.extend((0..number(ranks)).map(|to| (from, to)));
-                continue;
-            }
-            pairs.extend((0..numbering.axes().len()).map(|axis| (from, numbering.moved(from, axis, 1))));
-            let far = |draw| split_mix(u64::from(from) * FAR + draw) % ranks as u64;
-            pairs.extend((0..FAR).map(|draw| (from, u32::try_from(far(draw)).expect("a rank"))));
-        }
-        pairs.retain(|(from, to)| from != to);
+    /// Those of a topology whose ranks are numbered as the axes of `numbering` say; none where they are too many to
+    /// compare.
+    pub(super) fn new(topology: &'t Topology, numbering: &Group) -> Option<Self> {
         let spreads = matches!(topology.fabric().policy(), Policy::Spray | Policy::Adaptive);
-        let (mut links, mut ends, mut way) = (Vec::new(), Vec::with_capacity(pairs.len()), Vec::new());
-        for &(from, to) in &pairs {
-            ways(topology, spreads, from, to, &mut way);
-            links.extend_from_slice(&way);
-            ends.push(links.len());
+        let mut choice = None;
+        if !Self::are_all(topology) {
+            choice = Some(Choice::new(topology, spreads, numbering)?);
         }
-        Self {
+        Some(Self {
             topology,
             spreads,
-            pairs,
-            links,
-            ends,
-        }
+            choice,
+        })
     }
 
-    /// Whether every route was compared, and not a choice of them.
+    /// Whether every route is compared, and not a choice of them.
     pub(super) fn are_all(topology: &Topology) -> bool {
-        topology.ranks() * topology.ranks() <= ALL_PAIRS
+        topology.is_routed_by_table() || topology.ranks() * topology.nodes() <= ALL_PLACES
     }
 
-    /// The image of every link that some route takes, [`NONE`] for others; none at all where the renumbering isn't a
-    /// symmetry.
+    /// The image of every link that is taken the same way from every rank, [`NONE`] for others; none at all where the
+    /// renumbering isn't a symmetry.
+    ///
+    /// INVARIANT: links that have an image are those that are one, so that they make up whole orbits.
     pub(super) fn images(&self, order: Order, renumbered: impl Fn(u32) -> u32) -> Option<Vec<u32>> {
         let topology = self.topology;
-        for rank in (0..topology.ranks()).map(RankId::new) {
-            let image = RankId::from(renumbered(rank.get()));
-            if topology.late(rank) != topology.late(image) || topology.slowness(rank) != topology.slowness(image) {
+        let ranks: Vec<u32> = (0..number(topology.ranks())).map(renumbered).collect();
+        let same_pace = (0..).zip(&ranks).all(|(rank, &image)| {
+            let (rank, image) = (RankId::from(rank), RankId::from(image));
+            topology.late(rank) == topology.late(image) && topology.slowness(rank) == topology.slowness(image)
+        });
+        if !same_pace {
+            return None;
+        }
+        let mut images = Images::new(topology);
+        match &self.choice {
+            Some(choice) => self.compare(choice, order, &ranks, &mut images)?,
+            None => self.compare_all(order, &ranks, &mut images)?,
+        }
+        Some(images.of)
+    }
+
+    fn compare(&self, choice: &Choice, order: Order, ranks: &[u32], images: &mut Images<'_>) -> Option<()> {
+        let mut way = Vec::new();
+        let mut begin = 0;
+        let mut known = None;
+        for (place, (&(from, to), &end)) in choice.pairs.iter().zip(&choice.ends).enumerate() {
+            if place == choice.regular {
+                if !images.are_whole() {
+                    return None;
+                }
+                known = Some(images.of.clone());
+            }
+            let route = &choice.links[begin..end];
+            begin = end;
+            let (from, to) = (ranks[from as usize], ranks[to as usize]);
+            ways(self.topology, self.spreads, from, to, &mut way);
+            if way.len() != route.len() || !route.iter().zip(&way).all(|(&link, &image)| images.add(link, image)) {
+                return None;
+            }
+            if order == Order::Served && !served_alike(self.topology, route, &way) {
                 return None;
             }
         }
-        let mut images = vec![NONE; topology.links()];
-        let mut origins = vec![NONE; topology.links()];
-        let mut way = Vec::new();
-        let mut begin = 0;
-        for (&(from, to), &end) in self.pairs.iter().zip(&self.ends) {
-            let route = &self.links[begin..end];
-            begin = end;
-            ways(topology, self.spreads, renumbered(from), renumbered(to), &mut way);
-            if way.len() != route.len() {
-                return None;
-            }
-            for (&link, &image) in route.iter().zip(&way) {
-                let (known, origin) = (&mut images[link.index()], &mut origins[image.index()]);
-                if *known == NONE && *origin == NONE {
-                    (*known, *origin) = (image.get(), link.get());
-                    if !alike(topology, link, image) {
+        // What the other routes showed was to be looked at only.
+        images.of = known?;
+        Some(())
+    }
+
+    /// Goes all ways of all routes and of their images side by side. A route on from a node doesn't depend on where it
+    /// began, so each node is left once for every destination.
+    fn compare_all(&self, order: Order, ranks: &[u32], images: &mut Images<'_>) -> Option<()> {
+        let topology = self.topology;
+        let mut left = vec![(NONE, NONE); topology.nodes()];
+        let (mut links, mut others) = (Vec::new(), Vec::new());
+        let mut ways: Vec<(NodeId, NodeId, Option<(LinkId, LinkId)>)> = Vec::new();
+        for to in 0..number(topology.ranks()) {
+            let image_of_to = ranks[to as usize];
+            for from in 0..number(topology.ranks()) {
+                ways.push((NodeId::from(from), NodeId::from(ranks[from as usize]), None));
+                while let Some((at, there, before)) = ways.pop() {
+                    let is_end = at.get() == to;
+                    if is_end != (there.get() == image_of_to) {
                         return None;
                     }
-                } else if *known != image.get() || *origin != link.get() {
+                    if is_end {
+                        let is_same = before.is_none_or(|(link, image)| comes_in_alike(topology, link, image));
+                        if order == Order::Served && !is_same {
+                            return None;
+                        }
+                        continue;
+                    }
+                    self.next(at, to, &mut links);
+                    self.next(there, image_of_to, &mut others);
+                    if links.len() != others.len() {
+                        return None;
+                    }
+                    if let (Order::Served, Some((link, image))) = (order, before) {
+                        let ties = links.iter().map(|&next| topology.tie(link, next));
+                        if !ties.eq(others.iter().map(|&next| topology.tie(image, next))) {
+                            return None;
+                        }
+                    }
+                    let (last, known) = left[at.index()];
+                    if last == to {
+                        if known != there.get() {
+                            return None;
+                        }
+                        continue;
+                    }
+                    left[at.index()] = (to, there.get());
+                    for (&link, &image) in links.iter().zip(&others) {
+                        if !images.add(link, image) {
+                            return None;
+                        }
+                        let ends = (topology.destination(link), topology.destination(image));
+                        ways.push((ends.0, ends.1, Some((link, image))));
+                    }
+                }
+            }
+        }
+        images.are_whole().then_some(())
+    }
+
+    /// The links on which traffic for a rank may leave a node.
+    fn next(&self, at: NodeId, to: u32, links: &mut Vec<LinkId>) {
+        let to = RankId::from(to);
+        if self.spreads {
+            self.topology.next_links(at, to, links);
+        } else {
+            links.clear();
+            links.push(self.topology.next_link(at, to));
+        }
+    }
+}
+
+impl Choice {
+    /// None where the routes to neighbours are too long.
+    fn new(topology: &Topology, spreads: bool, numbering: &Group) -> Option<Self> {
+        let mut choice = Self::default();
+        let all = || 0..number(topology.ranks());
+        let mut way = Vec::new();
+        let moved = |rank, by: &[u32]| {
+            let axes = (0..).zip(by);
+            axes.fold(rank, |rank, (axis, &by)| numbering.moved(rank, axis, by))
+        };
+        let axes = numbering.axes();
+        for axis in 0..axes.len() {
+            for from in all() {
+                choice.add(topology, spreads, (from, numbering.moved(from, axis, 1)), &mut way);
+                if choice.links.len() > NEAR_LINKS {
                     return None;
                 }
             }
-            if order == Order::Served && !served_alike(topology, route, &way) {
-                return None;
+        }
+        let draw = |axis: usize, extent: u32| {
+            let drawn = split_mix(axis as u64) % u64::from(extent);
+            u32::try_from(drawn).expect("below the extent")
+        };
+        let far: Vec<u32> = (0..).zip(axes).map(|(axis, of)| draw(axis, of.extent)).collect();
+        ways(topology, spreads, 0, moved(0, &far), &mut way);
+        if way.len() * topology.ranks() <= FAR_LINKS {
+            for from in all() {
+                choice.add(topology, spreads, (from, moved(from, &far)), &mut way);
             }
         }
-        Some(images)
+        choice.regular = choice.pairs.len();
+        let last = number(topology.ranks()) - 1;
+        for turn in [|rank: u32, _: u32| (0, rank), |rank: u32, last: u32| (rank, last)] {
+            // As many as may be, evenly spaced, from the far end on.
+            let length = |rank: u32| {
+                let (from, to) = turn(rank, last);
+                let mut way = Vec::new();
+                ways(topology, spreads, from, to, &mut way);
+                way.len()
+            };
+            let longest = all().step_by(1 + topology.ranks() / 64).map(length).max().unwrap_or(0);
+            let step = 1 + longest * topology.ranks() / FAR_LINKS;
+            for rank in all().rev().step_by(step) {
+                choice.add(topology, spreads, turn(rank, last), &mut way);
+            }
+        }
+        Some(choice)
     }
+
+    fn add(&mut self, topology: &Topology, spreads: bool, (from, to): (u32, u32), way: &mut Vec<LinkId>) {
+        if from != to {
+            ways(topology, spreads, from, to, way);
+            self.pairs.push((from, to));
+            self.links.extend_from_slice(way);
+            self.ends.push(self.links.len());
+        }
+    }
+}
+
+/// Images of links as far as they are known.
+#[derive(Debug)]
+struct Images<'t> {
+    topology: &'t Topology,
+    of: Vec<u32>,
+    origins: Vec<u32>,
+}
+
+impl<'t> Images<'t> {
+    fn new(topology: &'t Topology) -> Self {
+        Self {
+            topology,
+            of: vec![NONE; topology.links()],
+            origins: vec![NONE; topology.links()],
+        }
+    }
+
+    /// Makes one link the image of another; says whether that agrees with what is known, and the two are alike.
+    fn add(&mut self, link: LinkId, image: LinkId) -> bool {
+        let (known, origin) = (&mut self.of[link.index()], &mut self.origins[image.index()]);
+        if *known == NONE && *origin == NONE {
+            (*known, *origin) = (image.get(), link.get());
+            return alike(self.topology, link, image);
+        }
+        *known == image.get() && *origin == link.get()
+    }
+
+    /// Whether the links that have an image are those that are one.
+    fn are_whole(&self) -> bool {
+        let is_both = |(&of, &origin): (&u32, &u32)| (of == NONE) == (origin == NONE);
+        self.of.iter().zip(&self.origins).all(is_both)
+    }
+}
+
+fn number(value: usize) -> u32 {
+    u32::try_from(value).expect("ranks fit 32 bits")
 }
 
 /// Whether two links have the same properties.
@@ -123,9 +297,15 @@ fn alike(topology: &Topology, a: LinkId, b: LinkId) -> bool {
 fn served_alike(topology: &Topology, a: &[LinkId], b: &[LinkId]) -> bool {
     let tie = |pair: &[LinkId]| topology.tie(pair[0], pair[1]);
     let places = a.windows(2).map(tie).eq(b.windows(2).map(tie));
-    let port = |route: &[LinkId]| route.last().map(|&last| topology.input_port(last));
-    // What comes to a memory is served by the port that it came in by.
-    places && (topology.endpoint().memory().is_none() || port(a) == port(b))
+    places
+        && a.last()
+            .zip(b.last())
+            .is_none_or(|(&a, &b)| comes_in_alike(topology, a, b))
+}
+
+/// Whether what two links bring to ranks is served alike there: what comes to a memory, by the port that it came in by.
+fn comes_in_alike(topology: &Topology, a: LinkId, b: LinkId) -> bool {
+    topology.endpoint().memory().is_none() || topology.input_port(a) == topology.input_port(b)
 }
 
 /// All links that a message from one rank to another may take, in an order that depends on where they are only.

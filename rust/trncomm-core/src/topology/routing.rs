@@ -209,6 +209,11 @@ impl Topology {
         }
     }
 
+    /// Whether routes are looked up in a table, one entry for each node and rank, instead of found by a formula.
+    pub(crate) fn is_routed_by_table(&self) -> bool {
+        matches!(self.routing, Routing::Table(_))
+    }
+
     /// The next link of the fixed route where all links of a named shape are up; whatever is up for a list of links.
     pub(super) fn usual_link(&self, at: NodeId, to: RankId) -> LinkId {
         match &self.routing {
