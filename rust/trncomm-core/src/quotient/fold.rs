@@ -31,7 +31,7 @@ use super::group::{Axis, Group, Turn};
 use super::images::{NONE, Order, Routes};
 use crate::ids::{LinkId, RankId};
 use crate::schedule::Code;
-use crate::topology::{Fault, Policy, Topology};
+use crate::topology::{Family, Fault, Policy, Topology};
 use crate::units::Time;
 
 /// What a network model does with what meets at a link.
@@ -59,6 +59,10 @@ pub struct Fold {
 /// that leaves fewer ranks.
 pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
     if code.schedule().ranks() != topology.ranks() || topology.ranks() < 2 || depends_on_numbers(topology) {
+        return None;
+    }
+    // A choice of routes is enough only where neighbours along the axes show every link.
+    if !Routes::are_all(topology) && topology.family() != Family::UltraCluster {
         return None;
     }
     let extents = numbering(topology, code)?;
