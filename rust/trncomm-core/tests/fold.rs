@@ -216,3 +216,30 @@ fn chunks_that_differ_are_not_folded() {
     let ranks = compare(&ring, &schedule, 1001, Model::Packet).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(ranks, 5);
 }
+
+#[test]
+fn large_shapes_fold_and_their_runs_are_the_whole_runs() {
+    let spec = || link(10_000_000_000, 500);
+    let clos = |leaves, each, spines| Topology::leaf_spine(leaves, each, spines, spec(), spec()).expect("leaves");
+    let cluster = |pods, each, inner| Topology::ultracluster(pods, each, inner, cluster_links()).expect("pods");
+    // Of 521 leaves over 5 spines, the last is not the one before the first.
+    for (topology, most) in [
+        (cluster(3, 4, (3, 4, 4)), 192),
+        (cluster(2, 5, (6, 3, 4)), 360),
+        (clos(521, 1, 5), 521),
+        (clos(130, 5, 5), 650),
+        (Topology::ring(1030, spec()).expect("a ring"), 1),
+        (Topology::switch(1030, 2, spec()).expect("a switch"), 1),
+        (Topology::torus(&[26, 40], &[spec(), spec()]).expect("a torus"), 40),
+    ] {
+        for model in [Model::Flow, Model::Packet] {
+            let ranks = ranks_run(&topology, Collective::AllGather, "bruck", model);
+            assert!(
+                ranks <= most,
+                "{ranks} of {} {:?} in {model}",
+                topology.family(),
+                topology.shape()
+            );
+        }
+    }
+}

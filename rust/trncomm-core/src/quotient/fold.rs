@@ -31,7 +31,7 @@ use super::group::{Axis, Group, Turn};
 use super::images::{NONE, Order, Routes};
 use crate::ids::{LinkId, RankId};
 use crate::schedule::Code;
-use crate::topology::{Family, Fault, Policy, Topology};
+use crate::topology::{Fault, Policy, Topology};
 use crate::units::Time;
 
 /// What a network model does with what meets at a link.
@@ -59,10 +59,6 @@ pub struct Fold {
 /// that leaves fewer ranks.
 pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
     if code.schedule().ranks() != topology.ranks() || topology.ranks() < 2 || depends_on_numbers(topology) {
-        return None;
-    }
-    // A choice of routes is enough only where neighbours along the axes show every link.
-    if !Routes::are_all(topology) && topology.family() != Family::UltraCluster {
         return None;
     }
     let extents = numbering(topology, code)?;
@@ -119,7 +115,7 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
 fn depends_on_numbers(topology: &Topology) -> bool {
     let breaks = |fault: &Fault| match fault {
         Fault::LinkErrors { .. } => true,
-        // A detour is long, and a choice of routes may not show it.
+        // A choice of routes may not show a detour.
         Fault::LinkDown(_) | Fault::NodeDown(_) => !Routes::are_all(topology),
         Fault::LinkSlow { .. } | Fault::Late { .. } | Fault::Slow { .. } => false,
     };

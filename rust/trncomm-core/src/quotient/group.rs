@@ -93,7 +93,8 @@ impl Group {
         self.axes.iter().map(|axis| axis.step).product()
     }
 
-    fn coordinate(&self, rank: u32, axis: usize) -> u32 {
+    /// Where a rank is along an axis.
+    pub(super) fn coordinate(&self, rank: u32, axis: usize) -> u32 {
         rank / self.strides[axis] % self.axes[axis].extent
     }
 

@@ -15,15 +15,15 @@ const ALL_PLACES: usize = 1 << 20;
 /// The most links of the routes to neighbours along every axis; where there are more, nothing is compared.
 const NEAR_LINKS: usize = 1 << 26;
 
-/// The most links of the routes of each other choice.
-const FAR_LINKS: usize = 1 << 23;
+/// The most links a rank of the routes of each other choice: more than there are on a way over three levels of switches.
+const FAR_LINKS: usize = 8;
 
 /// Routes that show every link: all of them, or a choice.
 ///
 /// All are compared where there are few places and wherever tables hold them, as nothing ties one entry of a table to the
 /// next. On a large named shape, routes go by formulas of coordinates, and these are compared: those to the neighbours
-/// along every axis and at one far distance, from every rank; and those from one rank to all, and from all to one.
-/// The former choice is the same from every rank, so that it shows whole orbits of links; the latter
+/// along every axis and as far as it takes to show every link, from every rank; and those from one rank to all, and
+/// from all to one. The former choice is the same from every rank, so that it shows whole orbits of links; the latter
 /// shows where a formula changes on the way round an axis, as the remainder of a division does.
 #[derive(Debug)]
 pub(super) struct Routes<'t> {
@@ -41,6 +41,8 @@ struct Choice {
     ends: Vec<usize>,
     /// How many pairs are the same from every rank.
     regular: usize,
+    /// Whether each link is among them.
+    shown: Vec<bool>,
 }
 
 /// What a renumbering must leave alone besides rates, latencies and tiers.
@@ -192,60 +194,81 @@ impl<'t> Routes<'t> {
 impl Choice {
     /// None where the routes to neighbours are too long.
     fn new(topology: &Topology, spreads: bool, numbering: &Group) -> Option<Self> {
-        let mut choice = Self::default();
-        let all = || 0..number(topology.ranks());
-        let mut way = Vec::new();
-        let moved = |rank, by: &[u32]| {
-            let axes = (0..).zip(by);
-            axes.fold(rank, |rank, (axis, &by)| numbering.moved(rank, axis, by))
+        let mut choice = Self {
+            shown: vec![false; topology.links()],
+            ..Self::default()
         };
         let axes = numbering.axes();
-        for axis in 0..axes.len() {
-            for from in all() {
-                choice.add(topology, spreads, (from, numbering.moved(from, axis, 1)), &mut way);
-                if choice.links.len() > NEAR_LINKS {
-                    return None;
-                }
+        let neighbours = (0..)
+            .zip(axes)
+            .map(|(axis, of)| numbering.moved(0, axis, 1 % of.extent));
+        let drawn = (0..).zip(axes).fold(0, |rank, (axis, of)| {
+            let by = split_mix(axis as u64) % u64::from(of.extent);
+            numbering.moved(rank, axis, u32::try_from(by).expect("below the extent"))
+        });
+        for to in neighbours {
+            if !choice.add_regular(topology, spreads, numbering, to) {
+                return None;
             }
         }
-        let draw = |axis: usize, extent: u32| {
-            let drawn = split_mix(axis as u64) % u64::from(extent);
-            u32::try_from(drawn).expect("below the extent")
-        };
-        let far: Vec<u32> = (0..).zip(axes).map(|(axis, of)| draw(axis, of.extent)).collect();
-        ways(topology, spreads, 0, moved(0, &far), &mut way);
-        if way.len() * topology.ranks() <= FAR_LINKS {
-            for from in all() {
-                choice.add(topology, spreads, (from, moved(from, &far)), &mut way);
+        let mut way = Vec::new();
+        ways(topology, spreads, 0, drawn, &mut way);
+        if way.len() <= FAR_LINKS {
+            choice.add_regular(topology, spreads, numbering, drawn);
+        }
+        let last = number(topology.ranks()) - 1;
+        let from_first = spaced(topology, spreads, |rank| (0, rank));
+        for &(_, to) in &from_first {
+            ways(topology, spreads, 0, to, &mut way);
+            let rest = NEAR_LINKS.saturating_sub(choice.links.len());
+            if way.iter().any(|&link| !choice.shown[link.index()]) && way.len() * topology.ranks() <= rest {
+                choice.add_regular(topology, spreads, numbering, to);
             }
         }
         choice.regular = choice.pairs.len();
-        let last = number(topology.ranks()) - 1;
-        for turn in [|rank: u32, _: u32| (0, rank), |rank: u32, last: u32| (rank, last)] {
-            // As many as may be, evenly spaced, from the far end on.
-            let length = |rank: u32| {
-                let (from, to) = turn(rank, last);
-                let mut way = Vec::new();
-                ways(topology, spreads, from, to, &mut way);
-                way.len()
-            };
-            let longest = all().step_by(1 + topology.ranks() / 64).map(length).max().unwrap_or(0);
-            let step = 1 + longest * topology.ranks() / FAR_LINKS;
-            for rank in all().rev().step_by(step) {
-                choice.add(topology, spreads, turn(rank, last), &mut way);
-            }
+        let to_last = spaced(topology, spreads, |rank| (rank, last));
+        for pair in from_first.into_iter().chain(to_last) {
+            choice.add(topology, spreads, pair, &mut way);
         }
         Some(choice)
+    }
+
+    /// Adds the routes from every rank to the one that is as far from it as `to` is from the first; says whether they
+    /// are short enough.
+    fn add_regular(&mut self, topology: &Topology, spreads: bool, numbering: &Group, to: u32) -> bool {
+        let mut way = Vec::new();
+        (0..number(topology.ranks())).all(|from| {
+            let far = (0..numbering.axes().len()).fold(from, |rank, axis| {
+                numbering.moved(rank, axis, numbering.coordinate(to, axis))
+            });
+            self.add(topology, spreads, (from, far), &mut way);
+            self.links.len() <= NEAR_LINKS
+        })
     }
 
     fn add(&mut self, topology: &Topology, spreads: bool, (from, to): (u32, u32), way: &mut Vec<LinkId>) {
         if from != to {
             ways(topology, spreads, from, to, way);
             self.pairs.push((from, to));
+            way.iter().for_each(|link| self.shown[link.index()] = true);
             self.links.extend_from_slice(way);
             self.ends.push(self.links.len());
         }
     }
+}
+
+/// As many pairs of ranks of this form as have [`FAR_LINKS`] a rank, evenly spaced, from the far end on.
+fn spaced(topology: &Topology, spreads: bool, pair: impl Fn(u32) -> (u32, u32)) -> Vec<(u32, u32)> {
+    let all = || 0..number(topology.ranks());
+    let mut way = Vec::new();
+    let mut length = |rank| {
+        let (from, to) = pair(rank);
+        ways(topology, spreads, from, to, &mut way);
+        way.len()
+    };
+    let some = all().step_by(1 + topology.ranks() / 64);
+    let longest = some.map(&mut length).max().unwrap_or(0);
+    all().rev().step_by(1 + longest / FAR_LINKS).map(pair).collect()
 }
 
 /// Images of links as far as they are known.
