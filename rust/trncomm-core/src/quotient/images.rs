@@ -32,6 +32,9 @@ pub(super) struct Routes<'t> {
     choice: Option<Choice>,
 }
 
+/// A node and its image, and the links by which they were reached, if they aren't the first.
+type Pair = (NodeId, NodeId, Option<(LinkId, LinkId)>);
+
 /// Some routes.
 #[derive(Debug, Default)]
 struct Choice {
@@ -130,7 +133,7 @@ impl<'t> Routes<'t> {
         let topology = self.topology;
         let mut left = vec![(NONE, NONE); topology.nodes()];
         let (mut links, mut others) = (Vec::new(), Vec::new());
-        let mut ways: Vec<(NodeId, NodeId, Option<(LinkId, LinkId)>)> = Vec::new();
+        let mut ways: Vec<Pair> = Vec::new();
         for to in 0..number(topology.ranks()) {
             let image_of_to = ranks[to as usize];
             for from in 0..number(topology.ranks()) {
@@ -250,7 +253,9 @@ impl Choice {
         if from != to {
             ways(topology, spreads, from, to, way);
             self.pairs.push((from, to));
-            way.iter().for_each(|link| self.shown[link.index()] = true);
+            for link in way.iter() {
+                self.shown[link.index()] = true;
+            }
             self.links.extend_from_slice(way);
             self.ends.push(self.links.len());
         }
