@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::ports::Group;
 use super::routing::Formula;
-use super::ultraserver::{FIRST_PEER_PORT, RACK_PORT, SERVER_PORT, UltraServer};
+use super::ultraserver::{FIRST_PEER_PORT, Nodes, UltraServer};
 use super::wiring::{End, Size, Wiring, at_least_one, product};
 use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
@@ -68,13 +68,14 @@ impl UltraCluster {
         self.first.server_switch
     }
 
-    /// The switch of a server, counted over the UltraServer's racks.
-    fn server_switch(self, ultraserver: usize, server: usize) -> usize {
-        self.first.server_switch + ultraserver * self.server.server_switches() + server
+    /// The first switch of a server of an UltraServer.
+    fn server_switch(self, ultraserver: usize) -> usize {
+        self.first.server_switch + ultraserver * self.server.server_switches()
     }
 
-    fn rack_switch(self, ultraserver: usize, rack: usize) -> usize {
-        self.first.rack_switch + ultraserver * self.server.racks + rack
+    /// The first switch of a rack of an UltraServer.
+    fn rack_switch(self, ultraserver: usize) -> usize {
+        self.first.rack_switch + ultraserver * self.server.racks
     }
 
     /// The leaf of a rack, counted over all.
@@ -199,7 +200,15 @@ impl Topology {
         let cluster = UltraCluster::new(pods, ultraservers, UltraServer { racks, servers, chips });
         cluster.add_nodes(&mut wiring);
         let shape = vec![pods, ultraservers, racks, servers, chips];
-        cluster.add_inner_cables(&mut wiring, &links);
+        for ultraserver in 0..cluster.ultraservers() {
+            let nodes = Nodes {
+                chips: ultraserver * cluster.server.ranks(),
+                server_switches: cluster.server_switch(ultraserver),
+                rack_switches: cluster.rack_switch(ultraserver),
+            };
+            let inner = [links.server, links.rack, links.between];
+            cluster.server.add_cables(&mut wiring, &nodes, inner);
+        }
         cluster.add_outer_cables(&mut wiring, &links);
         Ok(wiring.finish(Family::UltraCluster, shape, Formula::UltraCluster(cluster)))
     }
@@ -234,35 +243,6 @@ impl UltraCluster {
         } else {
             wiring.add_nodes(self.pods * self.places(), &[of_pod, of_pod]);
             wiring.add_nodes(self.places() * self.leaves(), &[Group::cycle(self.pods)]);
-        }
-    }
-
-    /// The cables of each UltraServer.
-    fn add_inner_cables(self, wiring: &mut Wiring, links: &ClusterLinks) {
-        let tiers = ["server", "rack", "between-racks"].map(|label| wiring.add_tier(label));
-        let UltraServer { racks, chips, .. } = self.server;
-        let rack_size = self.server.rack_size();
-        for rank in 0..self.ranks() {
-            let (ultraserver, position) = (rank / self.server.ranks(), rank % self.server.ranks());
-            let end = |port| End { node: rank, port };
-            let server_switch = End {
-                node: self.server_switch(ultraserver, position / chips),
-                port: position % chips,
-            };
-            wiring.add_cable(end(SERVER_PORT), server_switch, links.server, tiers[0]);
-            let rack = position / rack_size;
-            let rack_switch = End {
-                node: self.rack_switch(ultraserver, rack),
-                port: position % rack_size,
-            };
-            wiring.add_cable(end(RACK_PORT), rack_switch, links.rack, tiers[1]);
-            for other in rack + 1..racks {
-                let peer = End {
-                    node: rank + (other - rack) * rack_size,
-                    port: self.server.peer_port(other, rack),
-                };
-                wiring.add_cable(end(self.server.peer_port(rack, other)), peer, links.between, tiers[2]);
-            }
         }
     }
 

@@ -7,8 +7,8 @@ use super::{Family, LinkSpec, Topology};
 use crate::error::TopologyError;
 
 /// A chip's ports: its server's switch, its rack's switch, then the other racks by how far ahead they are.
-pub(super) const SERVER_PORT: usize = 0;
-pub(super) const RACK_PORT: usize = 1;
+const SERVER_PORT: usize = 0;
+const RACK_PORT: usize = 1;
 pub(super) const FIRST_PEER_PORT: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,7 @@ impl UltraServer {
         self.server_switch(self.racks * self.servers) + rack
     }
 
-    pub(super) fn peer_port(self, rack: usize, other: usize) -> usize {
+    fn peer_port(self, rack: usize, other: usize) -> usize {
         FIRST_PEER_PORT + (other + self.racks - rack) % self.racks - 1
     }
 
@@ -58,6 +58,44 @@ impl UltraServer {
             to % self.chips
         } else {
             to % self.rack_size()
+        }
+    }
+}
+
+/// The first chip, server's switch and rack's switch of an UltraServer.
+pub(super) struct Nodes {
+    pub(super) chips: usize,
+    pub(super) server_switches: usize,
+    pub(super) rack_switches: usize,
+}
+
+impl UltraServer {
+    /// Adds all cables between nodes from these on: those of servers, of racks, and between racks.
+    pub(super) fn add_cables(self, wiring: &mut Wiring, nodes: &Nodes, [server, rack, between]: [LinkSpec; 3]) {
+        let tiers = ["server", "rack", "between-racks"].map(|label| wiring.add_tier(label));
+        for chip in 0..self.ranks() {
+            let end = |port| End {
+                node: nodes.chips + chip,
+                port,
+            };
+            let server_switch = End {
+                node: nodes.server_switches + chip / self.chips,
+                port: chip % self.chips,
+            };
+            wiring.add_cable(end(SERVER_PORT), server_switch, server, tiers[0]);
+            let own_rack = chip / self.rack_size();
+            let rack_switch = End {
+                node: nodes.rack_switches + own_rack,
+                port: chip % self.rack_size(),
+            };
+            wiring.add_cable(end(RACK_PORT), rack_switch, rack, tiers[1]);
+            for other in own_rack + 1..self.racks {
+                let peer = End {
+                    node: nodes.chips + chip + (other - own_rack) * self.rack_size(),
+                    port: self.peer_port(other, own_rack),
+                };
+                wiring.add_cable(end(self.peer_port(own_rack, other)), peer, between, tiers[2]);
+            }
         }
     }
 }
@@ -105,28 +143,12 @@ impl Topology {
             }],
         );
 
-        let tiers = ["server", "rack", "between-racks"].map(|label| wiring.add_tier(label));
-        for chip in 0..shape.ranks() {
-            let end = |port| End { node: chip, port };
-            let server_switch = End {
-                node: shape.server_switch(chip / chips),
-                port: chip % chips,
-            };
-            wiring.add_cable(end(SERVER_PORT), server_switch, server_link, tiers[0]);
-            let own_rack = chip / shape.rack_size();
-            let rack_switch = End {
-                node: shape.rack_switch(own_rack),
-                port: chip % shape.rack_size(),
-            };
-            wiring.add_cable(end(RACK_PORT), rack_switch, rack_link, tiers[1]);
-            for other in own_rack + 1..racks {
-                let peer = End {
-                    node: chip + (other - own_rack) * shape.rack_size(),
-                    port: shape.peer_port(other, own_rack),
-                };
-                wiring.add_cable(end(shape.peer_port(own_rack, other)), peer, between_link, tiers[2]);
-            }
-        }
+        let nodes = Nodes {
+            chips: 0,
+            server_switches: shape.server_switch(0),
+            rack_switches: shape.rack_switch(0),
+        };
+        shape.add_cables(&mut wiring, &nodes, [server_link, rack_link, between_link]);
         Ok(wiring.finish(
             Family::UltraServer,
             vec![racks, servers, chips],
