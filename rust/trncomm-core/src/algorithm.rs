@@ -156,11 +156,7 @@ impl Request<'_> {
 
     /// The ranks as the topology's shape numbers them, and the extents, without those of one.
     pub fn grid(&self) -> Result<(Shape, Vec<usize>), AlgorithmError> {
-        let mut extents = self.extents.clone();
-        extents.retain(|&extent| extent > 1);
-        if extents.is_empty() {
-            extents.push(1);
-        }
+        let extents = levels::not_alone(self.extents.clone());
         Ok((Shape::new(&extents)?, extents))
     }
 

@@ -36,7 +36,7 @@ pub(super) fn levels(request: &Request<'_>) -> Result<Vec<usize>, AlgorithmError
 }
 
 /// The levels of more than one rank, or one level of one.
-fn not_alone(mut levels: Vec<usize>) -> Vec<usize> {
+pub(super) fn not_alone(mut levels: Vec<usize>) -> Vec<usize> {
     levels.retain(|&level| level > 1);
     if levels.is_empty() { vec![1] } else { levels }
 }

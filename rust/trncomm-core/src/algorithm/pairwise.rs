@@ -1,8 +1,8 @@
 //! Pairwise all-to-all: N−1 steps, in each of which the ranks exchange blocks along a permutation, then go on.
 //!
-//! By rotation, rank r sends to r+k and receives from r−k in step k, each axis of the topology's shape by itself. By exclusive or, it exchanges with r xor k, which
-//! is a step of pairs, but needs a power of two. On a non-blocking switch of bandwidth B both take
-//! (N−1)·(L + S/N / B).
+//! By rotation, rank r sends to r+k and receives from r−k in step k, each axis of the topology's shape by itself. By
+//! exclusive or, it exchanges with r xor k, which is a step of pairs, but needs a power of two. On a non-blocking switch
+//! of bandwidth B both take (N−1)·(L + S/N / B).
 
 use super::direct::{after, before, block, keep_own_block};
 use super::{Algorithm, Request};
