@@ -1,6 +1,6 @@
 //! What a message takes by itself, part by part.
 
-use super::packet::cut;
+use super::packet::{cut, whole_span};
 use super::resources::{Hop, Resources};
 use super::{Model, resources};
 use crate::error::SimulationError;
@@ -67,11 +67,7 @@ impl<'t> Journeys<'t> {
         let (packets, last) = cut(format, bytes);
         let full = self.resources.span(hop, format.payload() + format.header())?;
         let last = self.resources.span(hop, last)?;
-        let rest = full.checked_mul(packets - 1).and_then(|full| full.checked_add(last));
-        let whole = rest.ok_or(SimulationError::TooLong {
-            what: "delays",
-            limit: "2^64 ps",
-        })?;
+        let whole = whole_span(full, packets, last)?;
         Ok((whole, if packets > 1 { full } else { last }))
     }
 }

@@ -91,7 +91,7 @@ fn head(bandwidth: Bandwidth, format: PacketFormat) -> Time {
 }
 
 /// How long a message's packets occupy a resource: full ones, and a last one.
-fn whole_span(full: Time, packets: u64, last: Time) -> Result<Time, SimulationError> {
+pub(super) fn whole_span(full: Time, packets: u64, last: Time) -> Result<Time, SimulationError> {
     let whole = full.checked_mul(packets - 1).and_then(|full| full.checked_add(last));
     whole.ok_or(SimulationError::TooLong {
         what: "delays",
@@ -516,13 +516,9 @@ impl<Q: Queue> Network for Packet<'_, Q> {
     }
 
     fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
-        let memory = self
-            .resources
-            .memory_of(rank)
-            .expect("asked only where memories take time");
-        let port = &mut self.ports[memory];
-        let span = port.bandwidth.checked_serialization(bytes)?;
+        let (memory, span) = self.resources.pass_memory(rank, bytes)?;
         self.budget.delay(span)?;
+        let port = &mut self.ports[memory];
         port.free = self.now.max(port.free) + span;
         let end = port.free;
         self.wake(end, token);

@@ -4,7 +4,7 @@
 //! each rank. Memories come before the first and after the last link of every route. Under a fold they are those of the
 //! representatives.
 
-use crate::error::{SimulationError, TopologyError};
+use crate::error::{SimulationError, TopologyError, UnitError};
 use crate::ids::{LinkId, NodeId, RankId};
 use crate::quotient::Fold;
 use crate::random::split_mix;
@@ -90,6 +90,12 @@ impl<'t> Resources<'t> {
         self.memory.map(|_| self.link_count() + place)
     }
 
+    /// The memory of a rank, and how long `bytes` take to pass it once; memories take time.
+    pub(super) fn pass_memory(&self, rank: RankId, bytes: Bytes) -> Result<(usize, Time), UnitError> {
+        let memory = self.memory_of(rank).expect("asked only where memories take time");
+        Ok((memory, self.bandwidth(memory).checked_serialization(bytes)?))
+    }
+
     /// The links of the route that was asked for last, as the topology numbers them.
     pub(super) fn path(&self) -> &[LinkId] {
         &self.path
@@ -171,7 +177,7 @@ impl<'t> Resources<'t> {
     }
 
     /// How long `bytes` occupy a hop.
-    pub(super) fn span(&self, hop: Hop, bytes: Bytes) -> Result<Time, crate::error::UnitError> {
+    pub(super) fn span(&self, hop: Hop, bytes: Bytes) -> Result<Time, UnitError> {
         let bytes = Bytes::new(bytes.get().saturating_mul(hop.touches.into()));
         self.bandwidth(hop.resource as usize).checked_serialization(bytes)
     }

@@ -577,11 +577,7 @@ impl Network for Switched<'_> {
     }
 
     fn touch(&mut self, rank: RankId, bytes: Bytes, token: u32) -> Result<(), SimulationError> {
-        let memory = self
-            .resources
-            .memory_of(rank)
-            .expect("asked only where memories take time");
-        let span = self.resources.bandwidth(memory).checked_serialization(bytes)?;
+        let (memory, span) = self.resources.pass_memory(rank, bytes)?;
         self.budget.delay(span)?;
         self.enter_touch(memory, bytes, token);
         self.settle();
