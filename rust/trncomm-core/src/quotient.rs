@@ -7,4 +7,5 @@ mod fold;
 mod group;
 mod images;
 
-pub use fold::{Fold, Kind, fold};
+pub use fold::{Fold, fold};
+pub use images::Kind;

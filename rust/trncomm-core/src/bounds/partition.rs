@@ -1,5 +1,7 @@
 //! Bounds from partitions: what must leave or enter each part, and what all parts together must exchange.
 
+use petgraph::unionfind::UnionFind;
+
 use super::demand::{Demand, Group};
 use super::latency::Nearest;
 use super::{Bound, BoundKind, clamp, serialization};
@@ -103,25 +105,20 @@ impl Partition {
 
     /// The parts that hang together by links of other tiers than these.
     fn without(topology: &Topology, tiers: &[u8]) -> Self {
-        let mut leader: Vec<usize> = (0..topology.nodes()).collect();
-        for index in 0..topology.links() {
-            let link = LinkId::new(index);
+        let mut together: UnionFind<usize> = UnionFind::new(topology.nodes());
+        for link in (0..topology.links()).map(LinkId::new) {
             if !tiers.contains(&topology.tier(link)) {
-                let a = find(&mut leader, topology.source(link).index());
-                let b = find(&mut leader, topology.destination(link).index());
-                leader[a.max(b)] = a.min(b);
+                together.union(topology.source(link).index(), topology.destination(link).index());
             }
         }
-        let leaders = (0..topology.nodes())
-            .map(|node| find(&mut leader, node))
-            .collect::<Vec<_>>();
+        let parts = together.into_labeling();
         let labels: Vec<&str> = tiers
             .iter()
             .map(|&tier| topology.tiers()[usize::from(tier)].as_str())
             .collect();
         Self::by_label(
             topology,
-            &leaders,
+            &parts,
             format!("that hang together without the links of {}", labels.join(", ")),
         )
     }
@@ -325,13 +322,4 @@ fn tier_sets(topology: &Topology) -> Vec<Vec<u8>> {
         .iter()
         .map(|&left| used.iter().copied().filter(|&tier| tier != left).collect());
     each.chain(all_but).chain([used.clone()]).collect()
-}
-
-/// The lowest node that hangs together with this one, as far as known; shortens the way for the next search.
-fn find(leader: &mut [usize], mut node: usize) -> usize {
-    while leader[node] != node {
-        leader[node] = leader[leader[node]];
-        node = leader[node];
-    }
-    node
 }

@@ -27,21 +27,14 @@
 //! What depends on the number of a rank by chance (jitter, hashes of flows, bit errors) or on where it is (datelines), and
 //! what counts packets at switches (credits, turns, spraying packet by packet), is not folded: the run is then made whole.
 
+use petgraph::unionfind::UnionFind;
+
 use super::group::{Axis, Group, Turn};
-use super::images::{NONE, Order, Routes};
+use super::images::{Kind, NONE, Routes};
 use crate::ids::{LinkId, RankId};
 use crate::schedule::Code;
 use crate::topology::{Fault, Policy, Topology};
 use crate::units::Time;
-
-/// What a network model does with what meets at a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Shares the link.
-    Shares,
-    /// Serves one after the other.
-    Serves,
-}
 
 /// The representatives of ranks and links, and who stands for whom.
 #[derive(Debug)]
@@ -62,14 +55,6 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
         return None;
     }
     let extents = numbering(topology, code)?;
-    let numbers = |step: fn(u32) -> u32| {
-        let axes = extents.iter().map(|&extent| Axis {
-            extent,
-            step: step(extent),
-            turn: Turn::Rotate,
-        });
-        Group::new(axes.collect())
-    };
     let mut axes: Vec<Axis> = extents.iter().map(|&extent| Axis::still(extent)).collect();
     let mut routes: Option<Routes<'_>> = None;
     let mut images: Vec<Vec<u32>> = Vec::new();
@@ -89,13 +74,9 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
             }
             let routes = match &routes {
                 Some(routes) => routes,
-                None => routes.insert(Routes::new(topology, &numbers(|_| 1))?),
+                None => routes.insert(Routes::new(topology, &Group::whole(&extents))?),
             };
-            let order = match kind {
-                Kind::Shares => Order::Shared,
-                Kind::Serves => Order::Served,
-            };
-            let images_by = |by| routes.images(order, |rank| group.moved(rank, number, by));
+            let images_by = |by| routes.images(kind, |rank| group.moved(rank, number, by));
             let Some(more) = moves.into_iter().map(images_by).collect::<Option<Vec<_>>>() else {
                 continue;
             };
@@ -171,27 +152,27 @@ impl Fold {
     /// served one after the other.
     fn of(group: Group, images: &[Vec<u32>], kind: Kind) -> Option<Self> {
         let links = images.first().map_or(0, Vec::len);
-        let mut parents: Vec<u32> = (0..).take(links).collect();
+        let mut alike: UnionFind<u32> = UnionFind::new(links);
         for image in images {
-            for (link, &to) in (0_u32..).zip(image) {
+            for (link, &to) in (0..).zip(image) {
                 if to != NONE {
-                    join(&mut parents, link, to);
+                    alike.union(link, to);
                 }
             }
         }
+        let labels = alike.into_labeling();
         let used = |link: usize| images.iter().any(|image| image[link] != NONE);
-        let mut orbits = vec![NONE; links];
+        let (mut orbits, mut orbit_of_label) = (vec![NONE; links], vec![NONE; links]);
         let (mut firsts, mut sizes): (Vec<LinkId>, Vec<u64>) = (Vec::new(), Vec::new());
         for link in (0..links).filter(|&link| used(link)) {
-            // The root is the first link of its orbit, so it is met first.
-            let root = root(&mut parents, u32::try_from(link).expect("links fit 32 bits"));
-            if root as usize == link {
-                orbits[link] = u32::try_from(firsts.len()).expect("links fit 32 bits");
+            let orbit = &mut orbit_of_label[labels[link] as usize];
+            if *orbit == NONE {
+                *orbit = u32::try_from(firsts.len()).expect("links fit 32 bits");
                 firsts.push(LinkId::new(link));
                 sizes.push(0);
             }
-            orbits[link] = orbits[root as usize];
-            sizes[orbits[link] as usize] += 1;
+            orbits[link] = *orbit;
+            sizes[*orbit as usize] += 1;
         }
         let multiplicities: Option<Vec<u32>> = sizes
             .iter()
@@ -280,22 +261,6 @@ impl Fold {
     }
 }
 
-/// The first link of an orbit, with shorter ways to it for the next who asks.
-fn root(parents: &mut [u32], mut link: u32) -> u32 {
-    while parents[link as usize] != link {
-        let above = parents[link as usize];
-        parents[link as usize] = parents[above as usize];
-        link = above;
-    }
-    link
-}
-
-fn join(parents: &mut [u32], a: u32, b: u32) {
-    let (a, b) = (root(parents, a), root(parents, b));
-    let (first, other) = (a.min(b), a.max(b));
-    parents[other as usize] = first;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,14 +276,6 @@ mod tests {
         }
     }
 
-    fn line(ranks: u32) -> Group {
-        Group::new(vec![Axis {
-            extent: ranks,
-            step: 1,
-            turn: Turn::Rotate,
-        }])
-    }
-
     /// Every rank sends a chunk to this place.
     fn sends(ranks: usize, to: Place) -> Schedule {
         let body = vec![Instruction::send(to, Chunks::one(Buffer::Output, 0))];
@@ -330,12 +287,12 @@ mod tests {
     #[test]
     fn a_renumbering_that_parts_neighbours_is_no_symmetry_of_a_ring() {
         let ring = Topology::ring(6, link()).expect("a ring");
-        let routes = Routes::new(&ring, &line(6)).expect("few routes");
-        for order in [Order::Shared, Order::Served] {
-            assert!(routes.images(order, |rank| (rank + 1) % 6).is_some());
+        let routes = Routes::new(&ring, &Group::whole(&[6])).expect("few routes");
+        for kind in [Kind::Shares, Kind::Serves] {
+            assert!(routes.images(kind, |rank| (rank + 1) % 6).is_some());
             assert!(
                 routes
-                    .images(order, |rank| match rank {
+                    .images(kind, |rank| match rank {
                         0 => 1,
                         1 => 0,
                         other => other,
@@ -343,17 +300,17 @@ mod tests {
                     .is_none()
             );
             // A reflection keeps neighbours, but not the half of the ring that a route to the far side takes.
-            assert!(routes.images(order, |rank| (6 - rank) % 6).is_none());
+            assert!(routes.images(kind, |rank| (6 - rank) % 6).is_none());
         }
     }
 
     #[test]
     fn a_renumbering_that_changes_who_goes_first_is_for_shared_links_only() {
         let switch = Topology::switch(8, 1, link()).expect("a switch");
-        let routes = Routes::new(&switch, &line(8)).expect("few routes");
-        assert!(routes.images(Order::Shared, |rank| rank ^ 1).is_some());
-        assert!(routes.images(Order::Served, |rank| rank ^ 1).is_none());
-        assert!(routes.images(Order::Served, |rank| (rank + 3) % 8).is_some());
+        let routes = Routes::new(&switch, &Group::whole(&[8])).expect("few routes");
+        assert!(routes.images(Kind::Shares, |rank| rank ^ 1).is_some());
+        assert!(routes.images(Kind::Serves, |rank| rank ^ 1).is_none());
+        assert!(routes.images(Kind::Serves, |rank| (rank + 3) % 8).is_some());
     }
 
     /// Cables of a ring as a list: first all links forth, then all back.
@@ -377,14 +334,14 @@ mod tests {
         for ranks in [6, 1030] {
             let routes = listed_ring(ranks);
             let ranks = u32::try_from(ranks).expect("few");
-            let routes = Routes::new(&routes, &line(ranks)).expect("a table");
-            for order in [Order::Shared, Order::Served] {
-                assert!(routes.images(order, |rank| (rank + 1) % ranks).is_none());
+            let routes = Routes::new(&routes, &Group::whole(&[ranks])).expect("a table");
+            for kind in [Kind::Shares, Kind::Serves] {
+                assert!(routes.images(kind, |rank| (rank + 1) % ranks).is_none());
             }
         }
         let odd = listed_ring(1031);
-        let routes = Routes::new(&odd, &line(1031)).expect("a table");
-        assert!(routes.images(Order::Shared, |rank| (rank + 1) % 1031).is_some());
+        let routes = Routes::new(&odd, &Group::whole(&[1031])).expect("a table");
+        assert!(routes.images(Kind::Shares, |rank| (rank + 1) % 1031).is_some());
     }
 
     #[test]
@@ -393,24 +350,24 @@ mod tests {
         for (leaves, spines) in [(40, 7), (600, 7), (521, 5), (1021, 10), (2003, 499)] {
             let clos = Topology::leaf_spine(leaves, 1, spines, spec(), spec()).expect("leaves");
             let ranks = u32::try_from(leaves).expect("few");
-            let routes = Routes::new(&clos, &line(ranks)).expect("short routes");
+            let routes = Routes::new(&clos, &Group::whole(&[ranks])).expect("short routes");
             assert!(
-                routes.images(Order::Shared, |rank| (rank + 1) % ranks).is_none(),
+                routes.images(Kind::Shares, |rank| (rank + 1) % ranks).is_none(),
                 "{leaves} leaves, {spines} spines"
             );
         }
         let clos = Topology::leaf_spine(2000, 1, 10, spec(), spec()).expect("leaves");
-        let routes = Routes::new(&clos, &line(2000)).expect("short routes");
-        assert!(routes.images(Order::Shared, |rank| (rank + 1) % 2000).is_some());
+        let routes = Routes::new(&clos, &Group::whole(&[2000])).expect("short routes");
+        assert!(routes.images(Kind::Shares, |rank| (rank + 1) % 2000).is_some());
     }
 
     #[test]
     fn a_long_ring_folds_though_its_routes_are_too_long_to_compare_all() {
         let ranks = 100_800;
         let ring = Topology::ring(ranks as usize, link()).expect("a ring");
-        let routes = Routes::new(&ring, &line(ranks)).expect("short routes to neighbours");
-        assert!(routes.images(Order::Served, |rank| (rank + 1) % ranks).is_some());
-        assert!(routes.images(Order::Served, |rank| (ranks - rank) % ranks).is_none());
+        let routes = Routes::new(&ring, &Group::whole(&[ranks])).expect("short routes to neighbours");
+        assert!(routes.images(Kind::Serves, |rank| (rank + 1) % ranks).is_some());
+        assert!(routes.images(Kind::Serves, |rank| (ranks - rank) % ranks).is_none());
     }
 
     #[test]
@@ -422,8 +379,8 @@ mod tests {
             denominator: 2,
         };
         let view = ring.with_faults(&[slow]).expect("a link that is there");
-        let routes = Routes::new(&view, &line(6)).expect("few routes");
-        assert!(routes.images(Order::Shared, |rank| (rank + 1) % 6).is_none());
+        let routes = Routes::new(&view, &Group::whole(&[6])).expect("few routes");
+        assert!(routes.images(Kind::Shares, |rank| (rank + 1) % 6).is_none());
     }
 
     #[test]

@@ -79,6 +79,16 @@ impl Group {
         }
     }
 
+    /// Every rotation along axes of these extents, by which any rank comes to any other.
+    pub(super) fn whole(extents: &[u32]) -> Self {
+        let axis = |&extent: &u32| Axis {
+            extent,
+            step: 1,
+            turn: Turn::Rotate,
+        };
+        Self::new(extents.iter().map(axis).collect())
+    }
+
     pub(super) fn axes(&self) -> &[Axis] {
         &self.axes
     }

@@ -48,13 +48,13 @@ struct Choice {
     shown: Vec<bool>,
 }
 
-/// What a renumbering must leave alone besides rates, latencies and tiers.
+/// What a network model does with what meets at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// Nothing more: links are shared.
-    Shared,
-    /// Who goes first of what meets at one port at one instant.
-    Served,
+pub enum Kind {
+    /// Shares the link: a renumbering must leave alone rates, latencies and tiers.
+    Shares,
+    /// Serves one after the other: it must also leave alone who goes first of what meets at one port at one instant.
+    Serves,
 }
 
 impl<'t> Routes<'t> {
@@ -82,7 +82,7 @@ impl<'t> Routes<'t> {
     /// renumbering isn't a symmetry.
     ///
     /// INVARIANT: links that have an image are those that are one, so that they make up whole orbits.
-    pub(super) fn images(&self, order: Order, renumbered: impl Fn(u32) -> u32) -> Option<Vec<u32>> {
+    pub(super) fn images(&self, kind: Kind, renumbered: impl Fn(u32) -> u32) -> Option<Vec<u32>> {
         let topology = self.topology;
         let ranks: Vec<u32> = (0..number(topology.ranks())).map(renumbered).collect();
         let same_pace = (0..).zip(&ranks).all(|(rank, &image)| {
@@ -94,13 +94,13 @@ impl<'t> Routes<'t> {
         }
         let mut images = Images::new(topology);
         match &self.choice {
-            Some(choice) => self.compare(choice, order, &ranks, &mut images)?,
-            None => self.compare_all(order, &ranks, &mut images)?,
+            Some(choice) => self.compare(choice, kind, &ranks, &mut images)?,
+            None => self.compare_all(kind, &ranks, &mut images)?,
         }
         Some(images.of)
     }
 
-    fn compare(&self, choice: &Choice, order: Order, ranks: &[u32], images: &mut Images<'_>) -> Option<()> {
+    fn compare(&self, choice: &Choice, kind: Kind, ranks: &[u32], images: &mut Images<'_>) -> Option<()> {
         let mut way = Vec::new();
         let mut begin = 0;
         let mut known = None;
@@ -118,7 +118,7 @@ impl<'t> Routes<'t> {
             if way.len() != route.len() || !route.iter().zip(&way).all(|(&link, &image)| images.add(link, image)) {
                 return None;
             }
-            if order == Order::Served && !served_alike(self.topology, route, &way) {
+            if kind == Kind::Serves && !served_alike(self.topology, route, &way) {
                 return None;
             }
         }
@@ -129,7 +129,7 @@ impl<'t> Routes<'t> {
 
     /// Goes all ways of all routes and of their images side by side. A route on from a node doesn't depend on where it
     /// began, so each node is left once for every destination.
-    fn compare_all(&self, order: Order, ranks: &[u32], images: &mut Images<'_>) -> Option<()> {
+    fn compare_all(&self, kind: Kind, ranks: &[u32], images: &mut Images<'_>) -> Option<()> {
         let topology = self.topology;
         let mut left = vec![(NONE, NONE); topology.nodes()];
         let (mut links, mut others) = (Vec::new(), Vec::new());
@@ -145,7 +145,7 @@ impl<'t> Routes<'t> {
                     }
                     if is_end {
                         let is_same = before.is_none_or(|(link, image)| comes_in_alike(topology, link, image));
-                        if order == Order::Served && !is_same {
+                        if kind == Kind::Serves && !is_same {
                             return None;
                         }
                         continue;
@@ -155,7 +155,7 @@ impl<'t> Routes<'t> {
                     if links.len() != others.len() {
                         return None;
                     }
-                    if let (Order::Served, Some((link, image))) = (order, before) {
+                    if let (Kind::Serves, Some((link, image))) = (kind, before) {
                         let ties = links.iter().map(|&next| topology.tie(link, next));
                         if !ties.eq(others.iter().map(|&next| topology.tie(image, next))) {
                             return None;
