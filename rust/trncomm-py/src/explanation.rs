@@ -15,8 +15,7 @@ use crate::column::column;
 use crate::detached::detached;
 use crate::text::brief;
 
-/// What was run: enough to run it again.
-#[derive(Clone)]
+/// What was run: enough to run it inputs.
 pub struct Inputs {
     pub topology: Arc<topology::Topology>,
     pub schedule: Arc<schedule::Schedule>,
@@ -67,15 +66,14 @@ pub struct Explanation {
 
 impl Explanation {
     /// Runs again, and keeps what caused what.
-    pub fn of(py: Python<'_>, inputs: &Inputs, header: &str, footer: &str) -> PyResult<Self> {
-        let again = inputs.clone();
+    pub fn of(py: Python<'_>, inputs: Inputs, header: &str, footer: &str) -> PyResult<Self> {
         let core = detached(py, None, move |control| {
             Core::of(
-                &again.topology,
-                &again.schedule,
-                again.size,
-                again.element,
-                again.model,
+                &inputs.topology,
+                &inputs.schedule,
+                inputs.size,
+                inputs.element,
+                inputs.model,
                 control,
             )
         })?;

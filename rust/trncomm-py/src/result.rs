@@ -4,14 +4,14 @@ mod description;
 
 use std::sync::Arc;
 
-use numpy::{Element, PyArray1};
+use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use trncomm_core::bounds::Bound as TimeBound;
 use trncomm_core::engine::{Model, Options};
 use trncomm_core::result::SimulationResult;
 use trncomm_core::units::{Bytes, Time};
 
-use description::{describe, describe_loads};
+use description::{NO_BOUND, describe, describe_bound, describe_loads};
 
 use crate::column::column;
 use crate::convert::ARGUMENT;
@@ -143,8 +143,7 @@ pub struct RunResult {
     /// What was simulated.
     #[pyo3(get)]
     schedule: Py<Schedule>,
-    inputs: Inputs,
-    loads: String,
+    element: u64,
     description: String,
 }
 
@@ -173,14 +172,26 @@ impl RunResult {
     /// Raises:
     ///     SimulationError: More than 2**26 messages.
     fn explain(&self, py: Python<'_>) -> PyResult<Explanation> {
+        let topology = &self.topology.get().core;
+        let inputs = Inputs {
+            topology: Arc::clone(topology),
+            schedule: Arc::clone(&self.schedule.get().core),
+            size: Bytes::new(self.size_bytes),
+            element: self.element,
+            model: Model::from_name(self.model).expect("the name of a model"),
+        };
+        let time = Time::from_picoseconds(self.time_ps);
         let header = self.description.lines().next().unwrap_or_default();
-        let time = brief(Time::from_picoseconds(self.time_ps));
-        Explanation::of(
-            py,
-            &self.inputs,
-            &format!("{header}\n  time           {time}"),
-            &self.loads,
-        )
+        let busy = self.link_busy_ps.bind(py).readonly();
+        let loads = describe_loads(topology, busy.as_slice()?, time);
+        let bound = match (self.bound_ps, self.bound_name, &self.bound_explanation) {
+            (Some(bound), Some(name), Some(explanation)) => {
+                describe_bound(Time::from_picoseconds(bound), name, explanation, time)
+            }
+            _ => NO_BOUND.to_owned(),
+        };
+        let header = format!("{header}\n  time           {}", brief(time));
+        Explanation::of(py, inputs, &header, &format!("{loads}\n  bound          {bound}"))
     }
 }
 
@@ -226,21 +237,14 @@ pub fn run(
     let size = ARGUMENT.size("size", size)?;
     let element = itemsize.map_or(Ok(1), |bytes| ARGUMENT.number("itemsize", bytes))?;
     let model = Model::from_name(model).map_err(|error| of_simulation(&error))?;
-    let inputs = Inputs {
-        topology: Arc::clone(&topology.get().core),
-        schedule: Arc::clone(&schedule.get().core),
-        size,
-        element,
-        model,
-    };
-    let (network, program) = (Arc::clone(&inputs.topology), Arc::clone(&inputs.schedule));
+    let (network, program) = (Arc::clone(&topology.get().core), Arc::clone(&schedule.get().core));
     let (result, bound) = detached(py, progress.map(Bound::as_unbound), move |control| {
         let options = Options::from(model).with_fold(fold);
         let result = SimulationResult::of(&network, &program, size, element, options, control)?;
         let bound = result.bound(&network)?;
         Ok((result, bound))
     })?;
-    convert(py, topology, schedule, inputs, result, bound)
+    convert(py, topology, schedule, result, bound)
 }
 
 /// Copies the figures and hands the columns' memory over to arrays.
@@ -248,15 +252,14 @@ fn convert(
     py: Python<'_>,
     topology: &Bound<'_, Topology>,
     schedule: &Bound<'_, Schedule>,
-    inputs: Inputs,
     result: SimulationResult,
     bound: Option<TimeBound>,
 ) -> PyResult<RunResult> {
     let description = describe(topology.get(), &result, bound.as_ref());
-    let loads = describe_loads(&inputs.topology, &result, bound.as_ref());
     let (collective, model) = (result.goal().collective.name(), result.model().name());
     let (algorithm, ranks) = (result.algorithm().to_owned(), result.ranks());
-    let (size_bytes, time_ps) = (result.size().get(), result.time().picoseconds());
+    let (size_bytes, element) = (result.size().get(), result.element());
+    let time_ps = result.time().picoseconds();
     let (algbw, busbw) = (result.algorithm_bandwidth(), result.bus_bandwidth());
     let wire_efficiency = result.wire_efficiency();
     let busiest_link = result.busiest().map(|busiest| busiest.link.get());
@@ -301,8 +304,7 @@ fn convert(
         latency: latency.transpose()?,
         topology: topology.clone().unbind(),
         schedule: schedule.clone().unbind(),
-        inputs,
-        loads,
+        element,
         description,
     })
 }

@@ -40,7 +40,9 @@ pub fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&T
         ),
         format!(
             "  bound     {}",
-            bound.map_or("none known".to_owned(), |bound| describe_bound(bound, result))
+            bound.map_or(NO_BOUND.to_owned(), |bound| {
+                describe_bound(bound.time, bound.kind.name(), &bound.explanation, result.time())
+            })
         ),
         format!("  busiest   {busiest}"),
     ];
@@ -64,22 +66,17 @@ pub fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&T
     lines.join("\n")
 }
 
-/// What no schedule can beat, and how far above it the result is.
-fn describe_bound(bound: &TimeBound, result: &SimulationResult) -> String {
-    let distance = if bound.time == Time::ZERO {
+/// What is said where no bound is known.
+pub const NO_BOUND: &str = "none known";
+
+/// What no schedule can beat, what it follows from, and how far above it a run of so long is.
+pub fn describe_bound(bound: Time, kind: &str, explanation: &str, time: Time) -> String {
+    let distance = if bound == Time::ZERO {
         String::new()
     } else {
-        format!(
-            "; the time is {:.2} times that",
-            result.time().seconds() / bound.time.seconds()
-        )
+        format!("; the time is {:.2} times that", time.seconds() / bound.seconds())
     };
-    format!(
-        "{} ({}: {}){distance}",
-        brief(bound.time),
-        bound.kind.name(),
-        bound.explanation
-    )
+    format!("{} ({kind}: {explanation}){distance}", brief(bound))
 }
 
 /// Which link was busiest, and how busy.
@@ -128,26 +125,28 @@ fn most(column: &[u64]) -> Option<(LinkId, u64)> {
     Some((LinkId::new(first), largest))
 }
 
-/// What the links of each tier carried, and what no schedule can beat.
+/// How busy the links of each tier were during `time`, a line a tier that has links.
 #[allow(clippy::cast_precision_loss)] // for people
-pub fn describe_loads(topology: &topology::Topology, result: &SimulationResult, bound: Option<&TimeBound>) -> String {
-    let mut lines = Vec::new();
-    let time = result.time().picoseconds().max(1) as f64;
-    for (tier, name) in topology.tiers().iter().enumerate() {
-        let of_tier = || (0..topology.links()).filter(|&link| usize::from(topology.link_tiers()[link]) == tier);
-        let busiest = of_tier().max_by_key(|&link| (result.link_busy()[link], std::cmp::Reverse(link)));
-        let Some(busiest) = busiest else { continue };
-        let count = of_tier().count();
-        let busy: u128 = of_tier().map(|link| u128::from(result.link_busy()[link])).sum();
-        let share = |busy: f64| 100.0 * busy / time;
-        lines.push(format!(
-            "  tier {name}: {count} links, sending {:.1} % of the time on average, {:.1} % for {}",
-            share(busy as f64 / count as f64),
-            share(result.link_busy()[busiest] as f64),
-            link_name(topology, LinkId::new(busiest))
-        ));
+pub fn describe_loads(topology: &topology::Topology, busy: &[u64], time: Time) -> String {
+    // By tier: links, their busy time together, and the busiest, the first of several.
+    let mut tiers = vec![(0_u32, 0_u128, None); topology.tiers().len()];
+    for (link, (&tier, &busy)) in topology.link_tiers().iter().zip(busy).enumerate() {
+        let (links, sum, most) = &mut tiers[usize::from(tier)];
+        (*links, *sum) = (*links + 1, *sum + u128::from(busy));
+        if most.is_none_or(|(longest, _)| busy > longest) {
+            *most = Some((busy, LinkId::new(link)));
+        }
     }
-    let bound = bound.map_or("none known".to_owned(), |bound| describe_bound(bound, result));
-    lines.push(format!("  bound          {bound}"));
-    lines.join("\n")
+    let share = |busy: f64| 100.0 * busy / time.picoseconds().max(1) as f64;
+    let lines = topology.tiers().iter().zip(tiers);
+    let lines = lines.filter_map(|(name, (links, sum, most))| {
+        let (busy, link) = most?;
+        Some(format!(
+            "  tier {name}: {links} links, sending {:.1} % of the time on average, {:.1} % for {}",
+            share(sum as f64 / f64::from(links)),
+            share(busy as f64),
+            link_name(topology, link)
+        ))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
