@@ -19,7 +19,6 @@ ULTRASERVERS = (1, 8, 70, 700, 7000)
 
 ONE_CASE = """
 import json, resource, sys, time
-begin = time.process_time()
 import trncomm as tc
 imported = time.process_time()
 collective, algorithm, model, ultraservers = sys.argv[1:]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from trncomm import _core
-from trncomm.errors import TopologyError
-from trncomm.machines.figures import Figure, Machine, count, counts, quantity, rate
+from trncomm.machines import shapes
+from trncomm.machines.figures import Figure, Machine
 from trncomm.machines.settings import settings
-
-if TYPE_CHECKING:
-    from trncomm.machines.figures import Values
 
 __all__ = ["MACHINES"]
 
@@ -21,72 +17,6 @@ _INSIDE: Final = "not public; the simplest is taken"
 _TEXTBOOK: Final = "a textbook network; the simplest is taken"
 _RATE: Final = Figure("bandwidth", 50, "GB/s", "assumed", "a port of 400 Gb/s")
 _LATENCY: Final = Figure("latency", 250, "ns", "assumed", "a switch with its wires")
-
-
-def _torus(values: Values) -> _core.Topology:
-    shape = counts("shape", values["shape"])
-    return _core.Topology.torus(shape, bandwidth=rate(values, "bandwidth"), latency=quantity(values, "latency"))
-
-
-def _planes(values: Values) -> _core.Topology:
-    return _core.Topology.switch(
-        count("ranks", values["ranks"]),
-        planes=count("planes", values["planes"]),
-        bandwidth=rate(values, "bandwidth"),
-        latency=quantity(values, "latency"),
-    )
-
-
-def _cables(ranks: int, switches: int, pairs: list[tuple[int, int, str]], values: Values) -> _core.Topology:
-    """A network of cables that are alike, each a link each way."""
-    speed, latency = rate(values, "bandwidth"), quantity(values, "latency")
-    ways = [(a, b, speed, latency, tier) for one, other, tier in pairs for a, b in ((one, other), (other, one))]
-    return _core.Topology.from_links(ranks, ways, switches=switches)
-
-
-def _dragonfly(values: Values) -> _core.Topology:
-    """Groups of routers that are all joined, every two groups by one cable (Kim et al., ISCA 2008, section 3)."""
-    chips, routers, cables = (count(name, values[name]) for name in ("chips", "routers", "global_links"))
-    for name, value in (("chips", chips), ("routers", routers), ("global_links", cables)):
-        if value < 1:
-            raise TopologyError(f"{name} must be at least 1, got {value}")
-    groups = routers * cables + 1
-    ranks = groups * routers * chips
-
-    def router(group: int, number: int) -> int:
-        return ranks + group * routers + number
-
-    pairs = [(rank, ranks + rank // chips, "router") for rank in range(ranks)]
-    for group in range(groups):
-        pairs += [
-            (router(group, one), router(group, other), "group")
-            for one in range(routers)
-            for other in range(one + 1, routers)
-        ]
-        # The port towards the group d further is d - 1, and each router has `cables` of them.
-        for ahead in range(1, groups - group):
-            there = group + ahead
-            back = groups - ahead
-            pairs.append((router(group, (ahead - 1) // cables), router(there, (back - 1) // cables), "global"))
-    return _cables(ranks, groups * routers, pairs, values)
-
-
-def _fat_tree(values: Values) -> _core.Topology:
-    """Three levels of switches of `ports` ports each (Al-Fares et al., SIGCOMM 2008, section 3)."""
-    ports = count("ports", values["ports"])
-    if ports < 2 or ports % 2:
-        raise TopologyError(f"ports must be even and at least 2, got {ports}")
-    half = ports // 2
-    ranks = ports * half * half
-    edges = ranks
-    middle = edges + ports * half
-    core = middle + ports * half
-    pairs = [(rank, edges + rank // half, "edge") for rank in range(ranks)]
-    for pod in range(ports):
-        for one in range(half):
-            pairs += [(edges + pod * half + one, middle + pod * half + other, "pod") for other in range(half)]
-            pairs += [(middle + pod * half + one, core + one * half + other, "core") for other in range(half)]
-    return _cables(ranks, 2 * ports * half + half * half, pairs, values)
 
 
 MACHINES: Final = (
@@ -101,7 +31,7 @@ MACHINES: Final = (
                 *settings(_LIKE_TRN3, fabric=_INSIDE),
             )
         },
-        construct=_torus,
+        construct=shapes.torus,
     ),
     Machine(
         name="nvlink-72",
@@ -119,7 +49,7 @@ MACHINES: Final = (
                 ),
             )
         },
-        construct=_planes,
+        construct=shapes.planes,
     ),
     Machine(
         name="dragonfly",
@@ -134,7 +64,7 @@ MACHINES: Final = (
                 *settings(_LIKE_TRN3, fabric=_TEXTBOOK),
             )
         },
-        construct=_dragonfly,
+        construct=shapes.dragonfly,
     ),
     Machine(
         name="fat-tree",
@@ -151,6 +81,6 @@ MACHINES: Final = (
                 ),
             )
         },
-        construct=_fat_tree,
+        construct=shapes.fat_tree,
     ),
 )

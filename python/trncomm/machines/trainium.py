@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from trncomm import _core
-from trncomm.errors import TopologyError
-from trncomm.machines.figures import Figure, Machine, count, counts, quantity, rate
+from trncomm.machines import shapes
+from trncomm.machines.figures import Figure, Machine
 from trncomm.machines.settings import settings
 
 if TYPE_CHECKING:
-    from trncomm.machines.figures import Profile, Values
+    from trncomm.machines.figures import Profile
 
 __all__ = ["MACHINES"]
 
@@ -44,63 +43,6 @@ _HOP_OF_A_TORUS: Final = Figure(
     "within the 1 to 2 µs that intranode-collective-comm.rst gives",
 )
 _FORWARDS: Final = "how chips pass packets on is not public; the simplest is taken"
-
-
-def _torus(values: Values) -> _core.Topology:
-    shape = counts("shape", values["shape"])
-    return _core.Topology.torus(shape, bandwidth=rate(values, "bandwidth"), latency=quantity(values, "latency"))
-
-
-def _torus_of_instances(values: Values) -> _core.Topology:
-    shape = counts("shape", values["shape"])
-    instances = count("instances", values["instances"])
-    inside, between = rate(values, "bandwidth"), rate(values, "between_bandwidth")
-    latencies = [quantity(values, "between_latency"), *[quantity(values, "latency")] * len(shape)]
-    return _core.Topology.torus([instances, *shape], bandwidth=[between, *[inside] * len(shape)], latency=latencies)
-
-
-def _ultraserver(values: Values) -> _core.Topology:
-    return _core.Topology.ultraserver(
-        count("racks", values["racks"]),
-        count("servers", values["servers"]),
-        count("chips", values["chips"]),
-        server_bandwidth=rate(values, "server_bandwidth"),
-        server_latency=quantity(values, "server_latency"),
-        rack_bandwidth=rate(values, "rack_bandwidth"),
-        rack_latency=quantity(values, "rack_latency"),
-        between_bandwidth=rate(values, "between_bandwidth"),
-        between_latency=quantity(values, "between_latency"),
-    )
-
-
-def _ultracluster(values: Values) -> _core.Topology:
-    ultraservers = count("ultraservers", values["ultraservers"])
-    if ultraservers < 1:
-        raise TopologyError(f"ultraservers must be at least 1, got {ultraservers}")
-    told = values["pod"]
-    each = max(d for d in range(1, 17) if ultraservers % d == 0) if told is None else count("pod", told)
-    if each < 1 or ultraservers % each:
-        raise TopologyError(f"pod must be a number that divides {ultraservers} ultraservers, got {each}")
-    oversubscription = count("oversubscription", values["oversubscription"])
-    if oversubscription < 1:
-        raise TopologyError(f"oversubscription must be at least 1, got {oversubscription}")
-    speed = _core.parse_bandwidth(rate(values, "fabric_bandwidth"))
-    upper = max(speed // oversubscription, 1)
-
-    def link(name: str) -> tuple[int | str, int | str]:
-        return rate(values, f"{name}_bandwidth"), quantity(values, f"{name}_latency")
-
-    return _core.Topology.ultracluster(
-        ultraservers // each,
-        each,
-        *(count(name, values[name]) for name in ("racks", "servers", "chips")),
-        server=link("server"),
-        rack=link("rack"),
-        between=link("between"),
-        leaf=(speed, quantity(values, "fabric_latency")),
-        spine=(upper, quantity(values, "switch_latency")),
-        core=(upper, quantity(values, "switch_latency")),
-    )
 
 
 def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
@@ -295,19 +237,19 @@ MACHINES: Final = (
         name="trn1",
         summary="trn1.32xlarge: 16 Trainium1 chips, a 4 by 4 torus",
         profiles={"default": _trn1(48, 384)},
-        construct=_torus,
+        construct=shapes.torus,
     ),
     Machine(
         name="trn1n",
         summary="trn1n.32xlarge: 16 Trainium1 chips, a 4 by 4 torus of twice the rate",
         profiles={"default": _trn1(96, 768)},
-        construct=_torus,
+        construct=shapes.torus,
     ),
     Machine(
         name="trn2",
         summary="trn2.48xlarge: 16 Trainium2 chips, a 4 by 4 torus",
         profiles={"default": (_TRN2_SHAPE, _TRN2_BANDWIDTH, _HOP_OF_A_TORUS, *_TRN2_SETTINGS)},
-        construct=_torus,
+        construct=shapes.torus,
     ),
     Machine(
         name="trn2-ultraserver",
@@ -329,7 +271,7 @@ MACHINES: Final = (
                 *_TRN2_SETTINGS,
             )
         },
-        construct=_torus_of_instances,
+        construct=shapes.torus_of_instances,
     ),
     Machine(
         name="trn3-ultraserver-gen1",
@@ -348,18 +290,18 @@ MACHINES: Final = (
                 Figure("between_bandwidth", 128, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes=16)}"),
             ),
         },
-        construct=_ultraserver,
+        construct=shapes.ultraserver,
     ),
     Machine(
         name="trn3-ultraserver",
         summary="Trn3 Gen2 UltraServer: 144 Trainium3 chips, 2 racks of 18 servers of 4 chips",
         profiles=_GEN2_PROFILES,
-        construct=_ultraserver,
+        construct=shapes.ultraserver,
     ),
     Machine(
         name="trn3-ultracluster",
         summary="Trn3 Gen2 UltraServers on an EFA network of leaves, spines and cores: 700 of them, 100,800 chips",
         profiles={profile: (*_FABRIC, *figures) for profile, figures in _GEN2_PROFILES.items()},
-        construct=_ultracluster,
+        construct=shapes.ultracluster,
     ),
 )
