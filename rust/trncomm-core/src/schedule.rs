@@ -11,6 +11,7 @@ mod footprint;
 mod layout;
 mod listing;
 mod program;
+mod recurs;
 mod respects;
 mod rewrite;
 mod shape;
@@ -24,6 +25,7 @@ pub use compose::{Embedding, Region};
 pub use expr::{Expr, MAX_DEPTH, Op, Site};
 pub use layout::Layout;
 pub use program::{Buffer, Chunks, Combine, Instruction, Program, Run, Stream};
+pub(crate) use recurs::Loops;
 pub use shape::{Move, Place, Shape};
 pub use view::{Dim, View};
 

@@ -1,5 +1,6 @@
 //! What keeps times and sizes within 64 bits.
 
+use super::recurrence::Counters;
 use crate::error::SimulationError;
 use crate::units::{Bytes, Time};
 
@@ -46,5 +47,11 @@ impl Budget {
         let sum = self.bytes.checked_add(bytes.get()).filter(|&sum| sum < LIMIT);
         self.bytes = sum.ok_or_else(too_large)?;
         Ok(())
+    }
+
+    /// Walks over what is counted.
+    pub(super) fn count(&mut self, counters: &mut Counters) {
+        counters.up_to(&mut self.delays, LIMIT - 1);
+        counters.up_to(&mut self.bytes, LIMIT - 1);
     }
 }

@@ -73,6 +73,7 @@ mod service;
 mod solver;
 
 use super::network::{Advance, Due, MessageId, Network, Traffic};
+use super::recurrence::{Counters, Shape};
 use crate::error::{SimulationError, UnitError};
 use crate::ids::RankId;
 use crate::quotient::Fold;
@@ -461,6 +462,53 @@ impl Network for Flow<'_> {
                 return Advance::Paused(next);
             }
         }
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn recurs(&self) -> bool {
+        true
+    }
+
+    fn describe(&mut self, shape: &mut Shape) {
+        self.classes.describe(self.entered, shape);
+        self.links.describe(shape);
+        for (at, start) in self.starts.items() {
+            shape.moment(at);
+            shape.message(start.message);
+        }
+        for (at, &(leader, stamp)) in self.drains.items() {
+            // What was planned before a change doesn't come to pass.
+            if self.classes.all[leader as usize].stamp == stamp {
+                shape.moment(at);
+                self.classes.describe_component(leader, shape);
+            }
+        }
+        for (at, &(order, message)) in self.deliveries.items() {
+            shape.moment(at);
+            shape.word(self.entered - order);
+            shape.message(message);
+        }
+        for (at, &token) in self.wakes.items() {
+            shape.moment(at);
+            shape.word(token);
+        }
+    }
+
+    fn count(&mut self, counters: &mut Counters) {
+        self.links.count(counters);
+        counters.count(&mut self.hops);
+    }
+
+    fn put_off(&mut self, by: Time) {
+        self.now = self.now + by;
+        self.classes.put_off(by);
+        self.starts.put_off(by);
+        self.drains.put_off(by);
+        self.deliveries.put_off(by);
+        self.wakes.put_off(by);
     }
 
     fn traffic(&self) -> Traffic {

@@ -40,6 +40,16 @@ impl Histogram {
         self
     }
 
+    /// Counts all that was added since `before` so many more times.
+    pub(super) fn grow(&mut self, before: &Self, times: u64) {
+        for (part, count) in self.counts.iter_mut().enumerate() {
+            let growth = *count - before.counts.get(part).copied().unwrap_or(0);
+            *count += growth * times;
+        }
+        self.count += (self.count - before.count) * times;
+        self.sum += (self.sum - before.sum) * u128::from(times);
+    }
+
     /// How many times were counted.
     pub fn count(&self) -> u64 {
         self.count

@@ -44,4 +44,15 @@ impl Lanes {
             }
         }
     }
+
+    /// The lanes that hold events, with them in order.
+    pub(super) fn filled(&self) -> impl Iterator<Item = (usize, &VecDeque<u128>)> {
+        self.0.iter().enumerate().filter(|(_, lane)| !lane.is_empty())
+    }
+
+    /// Moves all events later by so many picoseconds; those in the queue are the queue's own to move.
+    pub(super) fn put_off(&mut self, by: u64) {
+        let keys = self.0.iter_mut().flatten();
+        keys.for_each(|key| *key += u128::from(by) << 64);
+    }
 }

@@ -6,13 +6,16 @@
 
 mod dispatch;
 mod mailbox;
+mod recur;
 
 use dispatch::{Dispatch, Order};
 use mailbox::Mailbox;
+use recur::Watch;
 
 use super::budget::Budget;
 use super::costs::Costs;
 use super::histogram::Histogram;
+use super::leap::Leapt;
 use super::memory::Memory;
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::error::{ScheduleError, SimulationError};
@@ -76,6 +79,8 @@ pub struct Outcome<M> {
     pub memory: M,
     /// How many ranks and links were run, of those that there are.
     pub run: Run,
+    /// What was counted instead of run.
+    pub leapt: Leapt,
 }
 
 /// How much of a system was run.
@@ -154,6 +159,8 @@ struct Message<P> {
     bytes: Bytes,
     /// When the network was given it.
     posted: Time,
+    /// Its place in the order in which messages were sent.
+    serial: u64,
     payload: P,
 }
 
@@ -200,9 +207,24 @@ pub struct Machine<'c, N, M: Memory> {
     /// Instructions in all.
     total: u64,
     delivered: u64,
+    /// Messages sent so far.
+    serial: u64,
+    /// Whether, and with what, one looks for states that come back.
+    watch: Option<Watch>,
 }
 
-/// Runs `code` on `network` with the endpoint costs given, asking `control` now and then whether to go on.
+/// What spares a run work and changes nothing of what it comes to, its count of events apart.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shortcuts<'c> {
+    /// Who stands for whom: the ranks and links that are alike are run once. The network has to be one of the
+    /// representatives, and the columns of the outcome are theirs.
+    pub fold: Option<&'c Fold>,
+    /// Whether what repeats is run once, where the network model can tell.
+    pub leap: bool,
+}
+
+/// Runs `code` on `network` with the endpoint costs given, every rank and every event, asking `control` now and then
+/// whether to go on.
 pub fn run<'c, N: Network, M: Memory>(
     code: &'c Code<'c>,
     costs: impl Into<Costs<'c>>,
@@ -210,19 +232,19 @@ pub fn run<'c, N: Network, M: Memory>(
     memory: M,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
-    run_folded(code, costs, network, memory, None, control)
+    run_with(code, costs, network, memory, Shortcuts::default(), control)
 }
 
-/// The same for the representatives of a fold alone, over a network of theirs; the columns of the outcome are theirs.
-pub fn run_folded<'c, N: Network, M: Memory>(
+/// The same with shortcuts.
+pub fn run_with<'c, N: Network, M: Memory>(
     code: &'c Code<'c>,
     costs: impl Into<Costs<'c>>,
     network: N,
     memory: M,
-    fold: Option<&'c Fold>,
+    shortcuts: Shortcuts<'c>,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
-    let mut machine = Machine::new(code, costs.into(), fold, network, memory)?;
+    let mut machine = Machine::new(code, costs.into(), shortcuts, network, memory)?;
     machine.run(control)?;
     Ok(machine.outcome())
 }
@@ -231,7 +253,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
     fn new(
         code: &'c Code<'c>,
         costs: Costs<'c>,
-        fold: Option<&'c Fold>,
+        Shortcuts { fold, leap }: Shortcuts<'c>,
         network: N,
         memory: M,
     ) -> Result<Self, SimulationError> {
@@ -258,12 +280,16 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 total.ok_or_else(|| ScheduleError::Shape(format!("the ranks have over {STREAMS} streams together")))?,
             );
         }
+        let order = (!network.keeps_order() || !costs.launches_in_order()).then(Order::default);
+        let watch = (leap && M::FORGETS && order.is_none() && network.recurs()).then(|| Watch::over(code));
         Ok(Self {
             code,
             costs,
             fold,
             names,
-            order: (!network.keeps_order() || !costs.launches_in_order()).then(Order::default),
+            order,
+            watch,
+            serial: 0,
             network,
             memory,
             now: Time::ZERO,
@@ -300,6 +326,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 for stream in running.drain(..) {
                     self.go_on(stream, control)?;
                 }
+            }
+            if self.watch.is_some() {
+                self.look_back();
             }
             due.clear();
             match self.network.advance(&mut due) {
@@ -367,7 +396,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         match control(progress) {
             Control::Continue => Ok(()),
             Control::Stop => Err(SimulationError::Interrupted {
-                events: self.network.traffic().events,
+                events: self.network.events(),
                 time_ps: self.now.picoseconds(),
             }),
         }
@@ -604,6 +633,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         channel,
                         bytes,
                         posted: self.now,
+                        serial: self.serial,
                         payload,
                     })?;
                     self.complete(stream);
@@ -654,13 +684,13 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 }
                 Step::Again { depth, times, start } => {
                     site.vars[*depth] += 1;
+                    let goes_on = site.vars[*depth] < *times;
                     let state = &mut self.streams[stream as usize];
                     state.vars = site.vars;
-                    state.position = if site.vars[*depth] < *times {
-                        position(*start)
-                    } else {
-                        state.position + 1
-                    };
+                    state.position = if goes_on { position(*start) } else { state.position + 1 };
+                    if let Some(watch) = &mut self.watch {
+                        watch.leap.passed(stream, goes_on);
+                    }
                 }
             }
         }
@@ -672,6 +702,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let (source, bytes, key) = (message.source, message.bytes, message.key());
         self.budget.bytes(bytes)?;
         self.budget.delay(self.costs.completion(message.receiver)?)?;
+        self.serial += 1;
         self.sent[source as usize] += bytes.get();
         let id = if let Some(id) = self.free.pop() {
             self.messages[id as usize] = Some(message);
@@ -821,6 +852,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 .map(|(destination, source, channel)| (source, self.names[destination as usize], channel)),
             traffic,
             memory: self.memory,
+            leapt: self.watch.map_or(Leapt::default(), |watch| watch.leap.leapt),
         }
     }
 }

@@ -10,6 +10,9 @@ pub trait Memory {
     /// What a message carries.
     type Payload;
 
+    /// Whether there is nothing to keep of what happens, so that it needn't be told of what a leap leaves out.
+    const FORGETS: bool = false;
+
     /// What follows is done now by this stream (streams of all ranks are numbered together, rank by rank), in its
     /// instruction number `instruction`, from 0.
     fn begins(&mut self, _stream: u32, _instruction: u64, _now: Time) {}
@@ -55,6 +58,8 @@ pub struct Untracked;
 
 impl Memory for Untracked {
     type Payload = ();
+
+    const FORGETS: bool = true;
 
     fn send(&mut self, _: &Site<'_>, _: &ChunkRef<'_>) -> Result<(), String> {
         Ok(())

@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::flow::{Flow, FlowOptions};
 use super::loggp::LogGp;
-use super::machine::{Control, Outcome, Progress, run, run_folded};
+use super::machine::{Control, Outcome, Progress, Shortcuts, run, run_with};
 use super::memory::{Memory, Untracked};
 use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
-use crate::quotient::{Fold, Kind, fold};
+use crate::quotient::{Kind, fold};
 use crate::schedule::{Code, Layout, Schedule};
 use crate::topology::Topology;
 use crate::units::Bytes;
@@ -61,12 +61,17 @@ impl fmt::Display for Model {
 pub struct Options {
     model: Model,
     fold: bool,
+    leap: bool,
 }
 
 impl From<Model> for Options {
     /// With every shortcut.
     fn from(model: Model) -> Self {
-        Self { model, fold: true }
+        Self {
+            model,
+            fold: true,
+            leap: true,
+        }
     }
 }
 
@@ -76,6 +81,12 @@ impl Options {
     #[must_use]
     pub const fn with_fold(self, fold: bool) -> Self {
         Self { fold, ..self }
+    }
+
+    /// The same, with what repeats run once and counted, or run each time; see the `leap` module of the engine.
+    #[must_use]
+    pub const fn with_leap(self, leap: bool) -> Self {
+        Self { leap, ..self }
     }
 
     /// The network model.
@@ -93,7 +104,11 @@ pub fn simulate(
     options: impl Into<Options>,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<Untracked>, SimulationError> {
-    let Options { model, fold: may_fold } = options.into();
+    let Options {
+        model,
+        fold: may_fold,
+        leap,
+    } = options.into();
     let code = prepare(topology, schedule, size, element)?;
     let kind = match model {
         Model::Flow => Some(Kind::Shares),
@@ -101,12 +116,17 @@ pub fn simulate(
         Model::LogGp | Model::Packet => None,
     };
     if let Some(fold) = kind.filter(|_| may_fold).and_then(|kind| fold(topology, &code, kind)) {
-        match run_model(topology, &code, model, Untracked, Some(&fold), control) {
+        let shortcuts = Shortcuts {
+            fold: Some(&fold),
+            leap,
+        };
+        match run_model(topology, &code, model, Untracked, shortcuts, control) {
             Err(SimulationError::Unfoldable) => {}
             outcome => return outcome.map(|outcome| outcome.unfolded(&fold)),
         }
     }
-    run_model(topology, &code, model, Untracked, None, control)
+    let shortcuts = Shortcuts { fold: None, leap };
+    run_model(topology, &code, model, Untracked, shortcuts, control)
 }
 
 /// As [`simulate`], with buffers that are told of what happens.
@@ -120,7 +140,7 @@ pub fn simulate_with<M: Memory>(
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
     let code = prepare(topology, schedule, size, element)?;
-    run_model(topology, &code, model, memory, None, control)
+    run_model(topology, &code, model, memory, Shortcuts::default(), control)
 }
 
 /// The schedule made ready for a buffer of `size` bytes.
@@ -152,17 +172,18 @@ fn run_model<M: Memory>(
     code: &Code<'_>,
     model: Model,
     memory: M,
-    fold: Option<&Fold>,
+    shortcuts: Shortcuts<'_>,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<M>, SimulationError> {
     match model {
         Model::LogGp => run(code, topology, LogGp::new(topology), memory, control),
         Model::Flow => {
-            let network = Flow::folded(topology, FlowOptions::of(topology), fold);
-            run_folded(code, topology, network, memory, fold, control)
+            let network = Flow::folded(topology, FlowOptions::of(topology), shortcuts.fold);
+            run_with(code, topology, network, memory, shortcuts, control)
         }
         Model::Packet if Packet::serves(topology) => {
-            run_folded(code, topology, Packet::folded(topology, fold)?, memory, fold, control)
+            let network = Packet::folded(topology, shortcuts.fold)?;
+            run_with(code, topology, network, memory, shortcuts, control)
         }
         Model::Packet => run(code, topology, Switched::new(topology)?, memory, control),
     }

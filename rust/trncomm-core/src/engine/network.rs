@@ -1,5 +1,6 @@
 //! What the rank machine asks of a network model.
 
+use super::recurrence::{Counters, Shape};
 use crate::error::SimulationError;
 use crate::ids::RankId;
 use crate::units::{Bytes, Time};
@@ -97,4 +98,23 @@ pub trait Network {
     fn stuck(&self) -> Option<String> {
         None
     }
+
+    /// Events handled so far.
+    fn events(&self) -> u64 {
+        self.traffic().events
+    }
+
+    /// Whether the model can say what steers it, as the three that follow do. Where it can't, runs over it don't leap.
+    fn recurs(&self) -> bool {
+        false
+    }
+
+    /// Writes all that steers what happens next.
+    fn describe(&mut self, _shape: &mut Shape) {}
+
+    /// Walks over all that the model counts, always in the same order.
+    fn count(&mut self, _counters: &mut Counters) {}
+
+    /// Puts all that is to happen later by so much.
+    fn put_off(&mut self, _by: Time) {}
 }

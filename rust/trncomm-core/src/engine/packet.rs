@@ -22,9 +22,10 @@ pub use switched::Switched;
 use std::collections::VecDeque;
 
 use super::budget::Budget;
-use super::lanes::Lanes;
+use super::lanes::{IN_LANE, Lanes};
 use super::network::{Advance, Due, MessageId, Network, Traffic};
 use super::queue::{Queue, Wheel};
+use super::recurrence::{Counters, Shape};
 use super::resources::{self, Resources};
 use crate::error::SimulationError;
 use crate::ids::RankId;
@@ -178,6 +179,18 @@ impl Event {
             hop: (low >> 33) as usize % MAX_HOPS,
             number: low as u32,
         }
+    }
+
+    /// What it is, with its instant from the present on and its message by name.
+    fn words(self, shape: &Shape) -> [u64; 4] {
+        let after = self.time.picoseconds() - shape.now().picoseconds();
+        let place = u64::from(self.tie) << 1 | u64::from(self.last);
+        let number = if self.kind == WOKEN {
+            self.number
+        } else {
+            shape.name(self.number)
+        };
+        [after, self.kind << 32 | place, self.hop as u64, number.into()]
     }
 }
 
@@ -424,7 +437,7 @@ impl<'t, Q: Queue> Packet<'t, Q> {
         let first = self.hop(id, 0);
         let message = &mut self.messages[id as usize];
         if was_last {
-            match message.next {
+            match message.next.take() {
                 Some(next) => self.start(next),
                 None => self.ports[first.index()].tail = None,
             }
@@ -572,6 +585,70 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             }
         }
         Advance::Idle
+    }
+
+    fn events(&self) -> u64 {
+        self.events
+    }
+
+    fn recurs(&self) -> bool {
+        true
+    }
+
+    fn describe(&mut self, shape: &mut Shape) {
+        for (index, port) in self.ports.iter().enumerate() {
+            if port.free > self.now || port.tail.is_some() {
+                shape.index(index);
+                shape.time(port.free);
+                shape.word(u8::from(port.tail.is_some()));
+                port.tail.into_iter().for_each(|tail| shape.message(tail));
+            }
+        }
+        for id in shape.carried() {
+            let message = &self.messages[id as usize];
+            shape.word(message.behind);
+            shape.time(message.first_arrival);
+            shape.word(u8::from(message.next.is_some()));
+            message.next.into_iter().for_each(|next| shape.message(next));
+        }
+        let mut waiting: Vec<[u64; 4]> = self
+            .queue
+            .keys()
+            .filter(|key| key & IN_LANE == 0)
+            .map(|key| Event::from_key(key).words(shape))
+            .collect();
+        waiting.sort_unstable();
+        shape.index(waiting.len());
+        waiting.into_iter().flatten().for_each(|word| shape.word(word));
+        for (lane, keys) in self.transit.filled() {
+            shape.index(lane);
+            shape.index(keys.len());
+            for &key in keys {
+                let words = Event::from_key(key).words(shape);
+                words.into_iter().for_each(|word| shape.word(word));
+            }
+        }
+        for &(at, message) in &self.entering {
+            shape.moment(at);
+            shape.message(message);
+        }
+    }
+
+    fn count(&mut self, counters: &mut Counters) {
+        self.link_bytes.iter_mut().for_each(|bytes| counters.count(bytes));
+        self.link_busy.iter_mut().for_each(|busy| counters.count(busy));
+        counters.count(&mut self.crossings);
+        self.budget.count(counters);
+    }
+
+    fn put_off(&mut self, by: Time) {
+        self.now = self.now + by;
+        self.ports.iter_mut().for_each(|port| port.free = port.free + by);
+        let messages = self.messages.iter_mut();
+        messages.for_each(|message| message.first_arrival = message.first_arrival + by);
+        self.queue.put_off(by.picoseconds());
+        self.transit.put_off(by.picoseconds());
+        self.entering.iter_mut().for_each(|(at, _)| *at = *at + by);
     }
 
     fn traffic(&self) -> Traffic {

@@ -16,6 +16,12 @@ pub trait Queue {
 
     /// Takes the least key.
     fn pop(&mut self) -> Option<u128>;
+
+    /// All keys, in any order.
+    fn keys(&self) -> impl Iterator<Item = u128>;
+
+    /// Moves all events later by so many picoseconds.
+    fn put_off(&mut self, by: u64);
 }
 
 /// A binary heap.
@@ -33,6 +39,15 @@ impl Queue for Heap {
 
     fn pop(&mut self) -> Option<u128> {
         self.0.pop().map(|Reverse(key)| key)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = u128> {
+        self.0.iter().map(|&Reverse(key)| key)
+    }
+
+    fn put_off(&mut self, by: u64) {
+        let keys = std::mem::take(&mut self.0).into_iter();
+        self.0 = keys.map(|Reverse(key)| Reverse(later(key, by))).collect();
     }
 }
 
@@ -193,6 +208,27 @@ impl Queue for Wheel {
         }
         self.current.pop()
     }
+
+    fn keys(&self) -> impl Iterator<Item = u128> {
+        let near = self.current.iter().chain(self.buckets.iter().flatten()).copied();
+        near.chain(self.later.keys())
+    }
+
+    fn put_off(&mut self, by: u64) {
+        let keys: Vec<u128> = self.keys().map(|key| later(key, by)).collect();
+        self.current.clear();
+        self.buckets.iter_mut().for_each(Vec::clear);
+        self.occupied.fill(0);
+        self.later = Heap::default();
+        let least = keys.iter().min();
+        self.open = least.map_or(self.open, |&key| self.bucket(key).saturating_sub(1));
+        keys.into_iter().for_each(|key| self.push(key));
+    }
+}
+
+/// A key so many picoseconds later.
+fn later(key: u128, by: u64) -> u128 {
+    key + (u128::from(by) << 64)
 }
 
 #[allow(clippy::cast_possible_truncation)] // the upper 64 of 128 bits
@@ -215,6 +251,30 @@ mod tests {
         *state ^= *state >> 7;
         *state ^= *state << 17;
         *state
+    }
+
+    #[test]
+    fn events_that_are_put_off_come_in_the_same_order_later() {
+        let mut state = 0x1234_5678_9ABC_DEF1;
+        for by in [0, 1, 1 << 20, 1 << 50] {
+            let (mut wheel, mut heap) = (Wheel::new(100), Heap::default());
+            for round in 0..3000u64 {
+                let key = u128::from(round * 7 + next(&mut state) % (1 << 22)) << 64 | u128::from(round);
+                wheel.push(key);
+                heap.push(key);
+                if round % 3 == 0 {
+                    assert_eq!(wheel.pop(), heap.pop());
+                }
+            }
+            wheel.put_off(by);
+            let mut waiting: Vec<u128> = std::iter::from_fn(|| heap.pop()).collect();
+            let mut keys: Vec<u128> = wheel.keys().collect();
+            keys.sort_unstable();
+            waiting.iter_mut().for_each(|key| *key += u128::from(by) << 64);
+            assert_eq!(keys, waiting);
+            let taken: Vec<u128> = std::iter::from_fn(|| wheel.pop()).collect();
+            assert_eq!(taken, waiting);
+        }
     }
 
     #[test]

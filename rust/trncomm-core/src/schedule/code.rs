@@ -132,6 +132,11 @@ impl<'s> Code<'s> {
         &self.layout
     }
 
+    /// The streams of every program.
+    pub(crate) fn programs(&self) -> &[Vec<StreamCode<'s>>] {
+        &self.programs
+    }
+
     /// The streams of `rank`.
     pub fn streams(&self, rank: u32) -> &[StreamCode<'s>] {
         &self.programs[self.schedule.program_of(rank)]
@@ -249,6 +254,11 @@ impl ChunkRef<'_> {
     /// The chunks themselves.
     pub fn chunks(&self) -> &Chunks {
         self.chunks
+    }
+
+    /// How many bytes they hold together, where that is the same everywhere.
+    pub(super) fn fixed_size(&self) -> Option<Bytes> {
+        self.fixed
     }
 
     /// How many bytes they hold together.

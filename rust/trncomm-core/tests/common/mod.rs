@@ -2,6 +2,7 @@
 #![allow(dead_code)] // every test is a crate of its own, and none uses all of this
 
 pub mod networks;
+pub mod shapes;
 pub mod symmetry;
 pub mod traffic;
 

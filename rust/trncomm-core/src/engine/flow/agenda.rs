@@ -160,6 +160,39 @@ impl<T> Agenda<T> {
         }
     }
 
+    /// All items with their instants, in the order in which they will come out.
+    pub(super) fn items(&self) -> Vec<(Time, &T)> {
+        let waiting = self.heap.iter().map(|&Reverse(key)| unpacked(key));
+        let mut buckets: Vec<_> = self
+            .line
+            .iter()
+            .copied()
+            .chain(waiting)
+            .map(|(time, slot)| (time, self.slots[slot as usize].number, slot))
+            .collect();
+        buckets.sort_unstable();
+        let items = |(time, _, slot): (Time, u64, u32)| {
+            let bucket = &self.slots[slot as usize];
+            bucket.first.iter().chain(&bucket.others).map(move |item| (time, item))
+        };
+        buckets.into_iter().flat_map(items).collect()
+    }
+
+    /// Moves all items later by so much.
+    pub(super) fn put_off(&mut self, by: Time) {
+        self.line.iter_mut().for_each(|(time, _)| *time = *time + by);
+        self.recent
+            .iter_mut()
+            .flatten()
+            .for_each(|(time, _)| *time = *time + by);
+        let waiting = std::mem::take(&mut self.heap).into_iter();
+        let later = |Reverse(old)| {
+            let (time, slot) = unpacked(old);
+            Reverse(key(time + by, slot))
+        };
+        self.heap = waiting.map(later).collect();
+    }
+
     /// How many items there are.
     pub(super) fn len(&self) -> usize {
         self.len
@@ -211,11 +244,18 @@ mod tests {
             agenda.push(at(time), item);
         }
         agenda.retain(|item| *item != 2);
+        let expected = [1, 4, 7, 0, 6, 3, 5];
+        assert_eq!(
+            agenda.items().into_iter().map(|(_, &item)| item).collect::<Vec<_>>(),
+            expected
+        );
+        agenda.put_off(at(100));
+        assert_eq!(agenda.next(), Some(at(103)));
         let mut taken = Vec::new();
         while let Some(next) = agenda.next() {
             agenda.take(next, &mut taken);
         }
-        assert_eq!(taken, [1, 4, 7, 0, 6, 3, 5]);
+        assert_eq!(taken, expected);
         assert_eq!(agenda.len(), 0);
     }
 }

@@ -6,6 +6,7 @@ use super::pairs::Pairs;
 use super::paths::{Extent, Use};
 use super::service::{Rate, Served, drain_time, shared_time};
 use crate::engine::network::MessageId;
+use crate::engine::recurrence::Shape;
 use crate::ids::RankId;
 use crate::units::Time;
 
@@ -394,6 +395,71 @@ impl Classes {
     pub(super) fn served(&self) -> impl Iterator<Item = (u64, MessageId, f64)> {
         let active = self.all.iter().zip(&self.details).filter(|(class, _)| class.is_active);
         active.map(|(class, detail)| (detail.present.order, detail.present.message, class.rate))
+    }
+
+    /// The classes with messages, by their pairs.
+    fn by_pairs(&self) -> Vec<((u32, u32), u32)> {
+        let pair = |id: u32| {
+            let detail = &self.details[id as usize];
+            ((detail.source, detail.destination), id)
+        };
+        let active = (0..).zip(&self.all).filter(|(_, class)| class.is_active);
+        let mut classes: Vec<_> = active.map(|(id, _)| pair(id)).collect();
+        classes.sort_unstable();
+        classes
+    }
+
+    /// Writes all that steers; `entered` is how many messages have entered.
+    pub(super) fn describe(&self, entered: u64, shape: &mut Shape) {
+        for ((source, destination), id) in self.by_pairs() {
+            let (class, detail) = (&self.all[id as usize], &self.details[id as usize]);
+            shape.word(source);
+            shape.word(destination);
+            shape.word(class.rate.to_bits());
+            shape.moment_if_any(class.finish);
+            shape.moment_if_any(class.planned);
+            detail.served.words().into_iter().for_each(|word| shape.word(word));
+            shape.moment(detail.since);
+            let line = detail.line.iter().flat_map(|line| line.iter());
+            shape.index(line.clone().count());
+            for member in std::iter::once(&detail.present).chain(line) {
+                shape.word(member.bytes);
+                shape.word(entered - member.order);
+                if source == destination {
+                    shape.word(member.message);
+                } else {
+                    shape.message(member.message);
+                }
+            }
+        }
+    }
+
+    /// Writes which classes a component has, by their pairs.
+    pub(super) fn describe_component(&self, leader: u32, shape: &mut Shape) {
+        let mut pairs = Vec::new();
+        let mut at = leader;
+        while at != NONE {
+            let detail = &self.details[at as usize];
+            pairs.push((detail.source, detail.destination));
+            at = self.all[at as usize].next;
+        }
+        pairs.sort_unstable();
+        shape.index(pairs.len());
+        for (source, destination) in pairs {
+            shape.word(source);
+            shape.word(destination);
+        }
+    }
+
+    /// Moves all that is planned later by so much.
+    pub(super) fn put_off(&mut self, by: Time) {
+        for class in &mut self.all {
+            class.finish = class.finish.map(|finish| finish + by);
+            class.planned = class.planned.map(|planned| planned + by);
+        }
+        self.details
+            .iter_mut()
+            .for_each(|detail| detail.since = detail.since + by);
     }
 
     /// Frees the slots of the classes that ended and are empty still; the links of their paths list them no more.

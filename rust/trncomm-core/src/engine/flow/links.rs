@@ -3,6 +3,7 @@
 use super::paths::Use;
 use super::service::rate_of;
 use crate::engine::network::Traffic;
+use crate::engine::recurrence::{Counters, Shape};
 use crate::engine::resources::Resources;
 use crate::units::Time;
 
@@ -153,6 +154,32 @@ impl Links {
             let link = &mut self.all[hop.index()];
             link.reached = solve;
             link.dirty = false;
+        }
+    }
+
+    /// Writes all that steers.
+    pub(super) fn describe(&self, shape: &mut Shape) {
+        for (index, link) in self.all.iter().enumerate() {
+            if link.weight > 0 || !link.users.is_empty() {
+                shape.index(index);
+                shape.word(link.weight);
+                shape.index(link.users.len());
+                shape.word(u8::from(link.stale) << 1 | u8::from(link.dirty));
+            }
+        }
+        // Every link that is dirty and unused by now is among these, too.
+        let mut dirty = self.dirty.clone();
+        dirty.sort_unstable();
+        shape.index(dirty.len());
+        dirty.into_iter().for_each(|link| shape.word(link));
+    }
+
+    /// Walks over all that links count.
+    pub(super) fn count(&mut self, counters: &mut Counters) {
+        for link in &mut self.all {
+            counters.wide(&mut link.carried);
+            counters.count(&mut link.busy);
+            counters.instant(&mut link.busy_since);
         }
     }
 

@@ -38,6 +38,11 @@ impl Served {
         }
     }
 
+    /// The whole bytes, and the fraction as its bits.
+    pub(super) fn words(self) -> [u64; 2] {
+        [self.whole, self.fraction.to_bits()]
+    }
+
     /// What is left of `bytes`; negative when that is past it.
     pub(super) fn left(self, bytes: u64) -> f64 {
         bytes.wrapping_sub(self.whole).cast_signed() as f64 - self.fraction

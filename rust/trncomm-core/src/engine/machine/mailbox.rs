@@ -60,6 +60,20 @@ impl Mailbox {
         Some(first)
     }
 
+    /// All that is kept, by key.
+    pub(super) fn sorted(&self) -> Vec<(Key, Vec<MessageId>)> {
+        let mut all: Vec<_> = self
+            .queues
+            .iter()
+            .map(|(&key, &Queue { first, last })| {
+                let next = |&id: &MessageId| (id != last).then(|| self.behind[id as usize]);
+                (key, std::iter::successors(Some(first), next).collect())
+            })
+            .collect();
+        all.sort_unstable_by_key(|&(key, _)| key);
+        all
+    }
+
     /// The least key that still holds a message.
     pub(super) fn first(&self) -> Option<Key> {
         // The least of all keys doesn't depend on the order of iteration.
