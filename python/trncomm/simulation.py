@@ -43,6 +43,7 @@ def simulate(
     verify: bool = True,
     pad: bool = False,
     fold: bool = True,
+    leap: bool = True,
     progress: Progress | None = None,
 ) -> _core.Result:
     """Simulate one collective and say how long it takes.
@@ -67,6 +68,7 @@ def simulate(
         pad: Whether the size is rounded up to equal chunks, by less than one element a chunk; `Result.size_bytes` is
             then what was simulated. Where chunks differ, ranks do too and can't be folded.
         fold: Whether ranks and links that are alike are run once; the result is the same.
+        leap: Whether what repeats is run once and counted; the result is the same.
         progress: Called a few times a second on long runs.
 
     Raises:
@@ -106,6 +108,7 @@ def simulate(
         itemsize=element.itemsize,
         model=model,
         fold=fold,
+        leap=leap,
         progress=progress,
     )
 

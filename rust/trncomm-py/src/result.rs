@@ -137,6 +137,12 @@ pub struct RunResult {
     /// Links that were run, each for all that are alike.
     #[pyo3(get)]
     links_run: usize,
+    /// How often the run leapt: what repeats was run once and counted.
+    #[pyo3(get)]
+    leaps: u64,
+    /// The simulated time that was counted instead of run, in picoseconds.
+    #[pyo3(get)]
+    leapt_ps: u64,
     /// What it was simulated on, faults included.
     #[pyo3(get)]
     topology: Py<Topology>,
@@ -206,6 +212,8 @@ impl RunResult {
 ///         "packet", where packets contend for links.
 ///     fold: Whether ranks and links that are alike are run once, for the "flow" and the "packet" model. The result is the
 ///         same, byte for byte, but for `events`.
+///     leap: Whether what repeats, such as the passes of a loop, is run once and counted, for the same models. The result
+///         is the same, but for `events`.
 ///     progress: Called a few times a second with the share done and the simulated time in picoseconds.
 ///
 /// Raises:
@@ -221,9 +229,11 @@ impl RunResult {
 ///     >>> [tc.run(ring, schedule, size).time_ps for size in ("64KiB", "128KiB")]
 ///     [4536000, 6072000]
 #[pyfunction]
-#[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, progress=None))]
+#[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, leap=true, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python's
-#[pyo3(text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, progress=None)")]
+#[pyo3(
+    text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, leap=True, progress=None)"
+)]
 pub fn run(
     py: Python<'_>,
     topology: &Bound<'_, Topology>,
@@ -232,6 +242,7 @@ pub fn run(
     itemsize: Option<&Bound<'_, PyAny>>,
     model: &str,
     fold: bool,
+    leap: bool,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let size = ARGUMENT.size("size", size)?;
@@ -239,7 +250,7 @@ pub fn run(
     let model = Model::from_name(model).map_err(|error| of_simulation(&error))?;
     let (network, program) = (Arc::clone(&topology.get().core), Arc::clone(&schedule.get().core));
     let (result, bound) = detached(py, progress.map(Bound::as_unbound), move |control| {
-        let options = Options::from(model).with_fold(fold);
+        let options = Options::from(model).with_fold(fold).with_leap(leap);
         let result = SimulationResult::of(&network, &program, size, element, options, control)?;
         let bound = result.bound(&network)?;
         Ok((result, bound))
@@ -286,6 +297,8 @@ fn convert(
         packet_hops: traffic.packet_hops,
         ranks_run: outcome.run.ranks,
         links_run: outcome.run.links,
+        leaps: outcome.leapt.leaps,
+        leapt_ps: outcome.leapt.time.picoseconds(),
         // A time is 64 bits of picoseconds, so the map works in place.
         finish_ps: column(py, outcome.finish.into_iter().map(Time::picoseconds).collect()),
         sent_bytes: column(py, outcome.sent),

@@ -498,12 +498,13 @@ impl Network for Flow<'_> {
     }
 
     fn count(&mut self, counters: &mut Counters) {
-        self.links.count(counters);
+        self.links.count(self.now, counters);
         counters.count(&mut self.hops);
     }
 
     fn put_off(&mut self, by: Time) {
-        self.now = self.now + by;
+        self.now += by;
+        self.links.put_off(by);
         self.classes.put_off(by);
         self.starts.put_off(by);
         self.drains.put_off(by);

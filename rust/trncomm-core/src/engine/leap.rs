@@ -7,33 +7,37 @@
 //! approximated: what each rank does, and when, and what each link carries, is what it would have been.
 //!
 //! **Where to look.** A period has to bring every rank back to the same place of its program, so that the state can only
-//! come back when a loop does. One stream in a loop sets the pace: at the end of each of its passes one may look.
-//! To write down the state costs as much as some events do, so one looks either when that is little against all that was
-//! done since the start, or when the last passes took as long as those before them and had as much happen in them.
-//! After a look in vain of the second kind, the next has to wait until twice as much has been done.
+//! come back when a loop does. One stream in a loop sets the pace: the end of each of its passes is a *beat*, at which one
+//! may look. To write down the state costs as much as many events do, so one listens first: every delivery adds its
+//! destination and its instant, from the beat before on, to a number that costs next to nothing, and beats between which
+//! the same was heard are probably a period apart. Some moments are kept, at intervals that grow, so that one is at hand
+//! whatever the period turns out to be; the state is written down again where what is heard says that such a moment
+//! has come back. After a comparison in vain, no other is made until twice as much has been done.
 //!
 //! **What a leap keeps.** Times of all ranks, bytes and busy times of links, messages, packet-hops, latencies (the
 //! histogram too): all are counters. The count of events is that of the events that were handled.
 
-use std::collections::VecDeque;
 use std::hash::Hasher;
 
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::histogram::Histogram;
 use super::recurrence::Counters;
+use crate::random::split_mix;
 use crate::schedule::MAX_DEPTH;
 use crate::units::Time;
 
-/// How much work one may spend on looking, as a part of all: one in so many.
-const ONE_IN: u64 = 32;
+/// How much work one may spend on keeping moments, as a part of all: one in so many.
+const ONE_IN: u64 = 64;
 /// How many words are written in the time of an event.
-const WORDS_AN_EVENT: u64 = 16;
-/// How many passes back the rhythm is compared; the longest period in passes that it shows is half of that.
-const PULSES: usize = 64;
+const WORDS_AN_EVENT: u64 = 8;
+/// How many comparisons may be in vain before they have to keep within that part.
+const PATIENCE: u32 = 4;
 /// How many words of earlier moments are kept, and how many moments at most.
-const KEPT_WORDS: usize = 1 << 22;
-const KEPT: usize = 16;
+const KEPT_WORDS: usize = 1 << 23;
+const KEPT: usize = 32;
+/// How many beats are remembered.
+const BEATS: usize = 1 << 20;
 
 /// What leaps have saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +73,9 @@ impl Moment {
         done: u64,
     ) -> Self {
         let mut hasher = FxHasher::default();
-        words.iter().for_each(|&word| hasher.write_u64(word));
+        for &word in &words {
+            hasher.write_u64(word);
+        }
         Self {
             now,
             hash: hasher.finish(),
@@ -81,9 +87,23 @@ impl Moment {
         }
     }
 
+    /// In words.
+    fn size(&self) -> usize {
+        self.words.len() + 2 * self.counters.len() + MAX_DEPTH * self.vars.len()
+    }
+
     fn is_like(&self, other: &Self) -> bool {
         self.hash == other.hash && self.words == other.words
     }
+}
+
+/// What one looks for at a beat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// To keep the moment, for later.
+    Keep,
+    /// Whether it is like the moment of this beat.
+    Compare(u64),
 }
 
 /// The watch for moments that come back.
@@ -93,18 +113,25 @@ pub(super) struct Leap {
     pacemaker: Option<u32>,
     /// Whether it has ended a pass at this instant.
     is_marked: bool,
-    /// (time, work) of the last passes, the latest first.
-    pulses: VecDeque<(Time, u64)>,
-    last: (Time, u64),
-    /// Earlier moments.
-    moments: VecDeque<Moment>,
+    /// How many beats there were.
+    beats: u64,
+    last_beat: Time,
+    /// What was heard since the last beat.
+    heard: u64,
+    /// The last beat of each sound.
+    sounds: FxHashMap<u64, u64>,
+    /// Earlier moments with their beats, the earliest first.
+    moments: Vec<(u64, Moment)>,
+    /// How many words they have together.
     kept: usize,
-    /// The work that went into looking.
+    /// At least so many beats lie between those that are kept for whatever may come.
+    spacing: u64,
+    /// The work that went into keeping moments.
     spent: u64,
-    /// Until so much work has been done, the rhythm is no reason to look.
+    /// How many comparisons were in vain.
+    in_vain: u32,
+    /// Until so much work has been done, no moments are compared.
     patience: u64,
-    /// How many more passes the rhythm is a reason for.
-    looks: usize,
     pub(super) leapt: Leapt,
 }
 
@@ -117,76 +144,99 @@ impl Leap {
                 self.pacemaker = Some(stream);
                 self.is_marked = true;
             }
-            _ => {
-                self.pacemaker = None;
-                self.pulses.clear();
+            _ => self.pacemaker = None,
+        }
+    }
+
+    /// Whether the pacemaker has ended a pass at this instant.
+    pub(super) fn is_marked(&self) -> bool {
+        self.is_marked
+    }
+
+    /// A message has been delivered to a rank.
+    pub(super) fn hear(&mut self, rank: u32, posted: Time, now: Time) {
+        let after = now.picoseconds().wrapping_sub(self.last_beat.picoseconds());
+        let took = now.picoseconds() - posted.picoseconds();
+        // Sums of such numbers for different arguments don't meet by chance.
+        let sound = split_mix(after ^ u64::from(rank) << 40 ^ took.rotate_left(20));
+        self.heard = self.heard.wrapping_add(sound);
+    }
+
+    /// Whether there is something to look for at this instant, given how many messages are under way and how much work was
+    /// done so far.
+    pub(super) fn beat(&mut self, now: Time, under_way: usize, work: u64) -> Option<Look> {
+        self.is_marked = false;
+        let length = now.picoseconds() - self.last_beat.picoseconds();
+        let sound = split_mix(self.heard ^ length.rotate_left(32) ^ (under_way as u64).rotate_left(48));
+        (self.heard, self.last_beat) = (0, now);
+        self.beats += 1;
+        if self.sounds.len() == BEATS {
+            self.sounds.clear();
+        }
+        let before = self.sounds.insert(sound, self.beats);
+        if let Some(before) = before
+            && work >= self.patience
+        {
+            let first = self.moments.partition_point(|&(beat, _)| beat < before);
+            match self.moments.get(first) {
+                Some(&(beat, _)) if beat == before => return Some(Look::Compare(beat)),
+                // A moment that will be at hand when it comes back.
+                None => return Some(Look::Keep),
+                Some(_) => {}
             }
         }
+        let last = self.moments.last().map_or(0, |&(beat, _)| beat);
+        let is_due = self.beats >= last + self.spacing && self.spent <= work / ONE_IN;
+        is_due.then_some(Look::Keep)
     }
 
-    /// Whether this is a moment to look at, given how much work was done so far.
-    pub(super) fn is_due(&mut self, now: Time, work: u64) -> bool {
-        if !std::mem::take(&mut self.is_marked) {
-            return false;
+    /// Keeps a moment.
+    pub(super) fn keep(&mut self, moment: Moment) {
+        self.spent += moment.size() as u64 / WORDS_AN_EVENT + 1;
+        self.kept += moment.size();
+        self.moments.push((self.beats, moment));
+        while self.moments.len() > KEPT || (self.kept > KEPT_WORDS && self.moments.len() > 1) {
+            // Every other one goes, and those to come lie twice as far apart, so that they stay even.
+            let mut goes = true;
+            self.moments.retain(|_| {
+                goes = !goes;
+                !goes
+            });
+            self.kept = self.moments.iter().map(|(_, moment)| moment.size()).sum();
+            self.spacing = self.spacing.max(1) * 2;
         }
-        self.pulses.truncate(PULSES - 1);
-        self.pulses.push_front((now - self.last.0, work - self.last.1));
-        self.last = (now, work);
-        if self.spent <= work / ONE_IN {
-            return true;
-        }
-        if self.looks == 0
-            && work >= self.patience
-            && let Some(period) = self.rhythm()
+    }
+
+    /// The moment of a beat, if this one is like it; otherwise this one is kept.
+    pub(super) fn compare(&mut self, beat: u64, moment: Moment) -> Option<(Moment, Moment)> {
+        let place = self.moments.iter().position(|&(kept, _)| kept == beat);
+        if let Some(place) = place
+            && self.moments[place].1.is_like(&moment)
         {
-            self.looks = period + 1;
-            self.patience = 2 * work;
-        }
-        if self.looks == 0 {
-            return false;
-        }
-        self.looks -= 1;
-        true
-    }
-
-    /// After how many passes the last ones took as long, and as much work, as those before them.
-    fn rhythm(&self) -> Option<usize> {
-        (1..=self.pulses.len() / 2).find(|&period| {
-            let earlier = self.pulses.iter().skip(period);
-            self.pulses.iter().zip(earlier).take(period.max(2)).all(|(a, b)| a == b)
-        })
-    }
-
-    /// The earlier moment that this one is like, if there is one; else it is kept.
-    pub(super) fn look(&mut self, moment: Moment) -> Option<(Moment, Moment)> {
-        self.spent += moment.words.len() as u64 / WORDS_AN_EVENT + 1;
-        if let Some(place) = self.moments.iter().position(|earlier| earlier.is_like(&moment)) {
-            let earlier = self.moments.remove(place).expect("a place of a moment");
-            self.forget();
+            let (_, earlier) = self.moments.swap_remove(place);
+            self.moments.clear();
+            self.sounds.clear();
+            (self.kept, self.spacing, self.in_vain) = (0, 0, 0);
             return Some((earlier, moment));
         }
-        self.kept += moment.words.len();
-        self.moments.push_front(moment);
-        while self.moments.len() > KEPT || (self.kept > KEPT_WORDS && self.moments.len() > 1) {
-            self.kept -= self.moments.pop_back().map_or(0, |oldest| oldest.words.len());
+        self.keep(moment);
+        self.in_vain += 1;
+        if self.in_vain > PATIENCE {
+            self.patience = self.spent * ONE_IN;
         }
         None
     }
 
-    /// Forgets earlier moments and the rhythm: a leap, or the end of a loop, is a new beginning.
-    fn forget(&mut self) {
-        self.moments.clear();
-        self.kept = 0;
-        self.pulses.clear();
-        self.looks = 0;
-        self.patience = 0;
+    /// Something came back in vain, as a loop is about to end: there is no use in looking at every beat until then.
+    pub(super) fn rest(&mut self, work: u64) {
+        self.patience = work + work / ONE_IN;
     }
 
     /// A leap was made, to `now`.
     pub(super) fn leapt(&mut self, by: Time, instructions: u64, now: Time) {
         self.leapt.leaps += 1;
-        self.leapt.time = self.leapt.time + by;
+        self.leapt.time += by;
         self.leapt.instructions += instructions;
-        self.last.0 = now;
+        self.last_beat = now;
     }
 }

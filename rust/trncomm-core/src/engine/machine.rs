@@ -143,6 +143,8 @@ struct StreamState {
     watched: bool,
     completed: u64,
     vars: [u64; MAX_DEPTH],
+    /// Under a fold: the receiver that was sent to last, and what it was carried to. It is the same one as a rule.
+    carried: Option<(u32, (u32, u32))>,
 }
 
 #[derive(Debug)]
@@ -273,6 +275,7 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                 watched: false,
                 completed: 0,
                 vars: [0; MAX_DEPTH],
+                carried: None,
             }));
             open.push(u32::try_from(count).unwrap_or(u32::MAX));
             let total = u32::try_from(streams.len()).ok().filter(|&total| total < STREAMS);
@@ -440,6 +443,9 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
         let (source, key) = (message.source, message.key());
         self.latencies.add(self.now - message.posted);
         self.memory.delivered(&message.payload, self.now);
+        if let Some(watch) = &mut self.watch {
+            watch.leap.hear(key.0, message.posted, self.now);
+        }
         self.finish[source as usize] = self.now;
         self.release(source)?;
         let Some(order) = &mut self.order else {
@@ -620,10 +626,16 @@ impl<'c, N: Network, M: Memory> Machine<'c, N, M> {
                         .send(&site, chunks)
                         .map_err(|reason| self.malformed(stream, reason))?;
                     let channel = code.channel;
-                    let source = self.streams[stream as usize].rank;
-                    let (destination, sender) = match self.fold {
-                        Some(fold) => fold.carry(site.rank, receiver),
-                        None => (receiver, site.rank),
+                    let state = &mut self.streams[stream as usize];
+                    let source = state.rank;
+                    let (destination, sender) = match (self.fold, state.carried) {
+                        (None, _) => (receiver, site.rank),
+                        (Some(_), Some((known, carried))) if known == receiver => carried,
+                        (Some(fold), _) => {
+                            let carried = fold.carry(site.rank, receiver);
+                            state.carried = Some((receiver, carried));
+                            carried
+                        }
                     };
                     self.send(Message {
                         source,

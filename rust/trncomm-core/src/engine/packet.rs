@@ -600,16 +600,14 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             if port.free > self.now || port.tail.is_some() {
                 shape.index(index);
                 shape.time(port.free);
-                shape.word(u8::from(port.tail.is_some()));
-                port.tail.into_iter().for_each(|tail| shape.message(tail));
+                shape.message_if_any(port.tail);
             }
         }
         for id in shape.carried() {
             let message = &self.messages[id as usize];
             shape.word(message.behind);
             shape.time(message.first_arrival);
-            shape.word(u8::from(message.next.is_some()));
-            message.next.into_iter().for_each(|next| shape.message(next));
+            shape.message_if_any(message.next);
         }
         let mut waiting: Vec<[u64; 4]> = self
             .queue
@@ -619,13 +617,13 @@ impl<Q: Queue> Network for Packet<'_, Q> {
             .collect();
         waiting.sort_unstable();
         shape.index(waiting.len());
-        waiting.into_iter().flatten().for_each(|word| shape.word(word));
+        shape.words(waiting.into_iter().flatten());
         for (lane, keys) in self.transit.filled() {
             shape.index(lane);
             shape.index(keys.len());
             for &key in keys {
                 let words = Event::from_key(key).words(shape);
-                words.into_iter().for_each(|word| shape.word(word));
+                shape.words(words);
             }
         }
         for &(at, message) in &self.entering {
@@ -642,13 +640,13 @@ impl<Q: Queue> Network for Packet<'_, Q> {
     }
 
     fn put_off(&mut self, by: Time) {
-        self.now = self.now + by;
-        self.ports.iter_mut().for_each(|port| port.free = port.free + by);
+        self.now += by;
+        self.ports.iter_mut().for_each(|port| port.free += by);
         let messages = self.messages.iter_mut();
-        messages.for_each(|message| message.first_arrival = message.first_arrival + by);
+        messages.for_each(|message| message.first_arrival += by);
         self.queue.put_off(by.picoseconds());
         self.transit.put_off(by.picoseconds());
-        self.entering.iter_mut().for_each(|(at, _)| *at = *at + by);
+        self.entering.iter_mut().for_each(|(at, _)| *at += by);
     }
 
     fn traffic(&self) -> Traffic {

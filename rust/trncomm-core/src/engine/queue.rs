@@ -222,7 +222,9 @@ impl Queue for Wheel {
         self.later = Heap::default();
         let least = keys.iter().min();
         self.open = least.map_or(self.open, |&key| self.bucket(key).saturating_sub(1));
-        keys.into_iter().for_each(|key| self.push(key));
+        for key in keys {
+            self.push(key);
+        }
     }
 }
 
@@ -270,7 +272,9 @@ mod tests {
             let mut waiting: Vec<u128> = std::iter::from_fn(|| heap.pop()).collect();
             let mut keys: Vec<u128> = wheel.keys().collect();
             keys.sort_unstable();
-            waiting.iter_mut().for_each(|key| *key += u128::from(by) << 64);
+            for key in &mut waiting {
+                *key += u128::from(by) << 64;
+            }
             assert_eq!(keys, waiting);
             let taken: Vec<u128> = std::iter::from_fn(|| wheel.pop()).collect();
             assert_eq!(taken, waiting);

@@ -39,6 +39,11 @@ impl Shape {
         self.words.push(word.into());
     }
 
+    /// Writes several numbers.
+    pub(super) fn words(&mut self, words: impl IntoIterator<Item = impl Into<u64>>) {
+        self.words.extend(words.into_iter().map(Into::into));
+    }
+
     /// Writes how many things follow, or which of some it is.
     pub(super) fn index(&mut self, index: usize) {
         self.words.push(index as u64);
@@ -65,6 +70,24 @@ impl Shape {
     pub(super) fn message(&mut self, id: MessageId) {
         let name = self.names.get(id as usize).copied().unwrap_or(u32::MAX);
         self.word(name);
+    }
+
+    /// Writes which messages they are, and how many.
+    pub(super) fn messages<'a>(&mut self, ids: impl IntoIterator<Item = &'a MessageId>) {
+        let before = self.words.len();
+        self.word(0u8);
+        for &id in ids {
+            self.message(id);
+        }
+        self.words[before] = (self.words.len() - before - 1) as u64;
+    }
+
+    /// Writes which message it is, if there is one.
+    pub(super) fn message_if_any(&mut self, id: Option<MessageId>) {
+        self.word(u8::from(id.is_some()));
+        if let Some(id) = id {
+            self.message(id);
+        }
     }
 
     /// The name of a message that is under way.
@@ -137,6 +160,11 @@ impl Counters {
         }
     }
 
+    /// How many are remembered.
+    pub(super) fn len(&self) -> usize {
+        self.before.len()
+    }
+
     fn before(&mut self) -> u128 {
         let before = self.before[self.at];
         self.at += 1;
@@ -183,7 +211,7 @@ impl Counters {
             Purpose::Measure(_) => self.at += 1,
             Purpose::Grow(times, period) => {
                 if self.before() != u128::from(value.picoseconds()) {
-                    *value = *value + later(period, times);
+                    *value += later(period, times);
                 }
             }
         }

@@ -60,6 +60,14 @@ pub fn describe(topology: &Topology, result: &SimulationResult, bound: Option<&T
             topology.core.links()
         ));
     }
+    let leapt = result.outcome().leapt;
+    if leapt.leaps > 0 {
+        lines.push(format!(
+            "  leapt     {} of {}, which repeats what came before",
+            brief(leapt.time),
+            brief(result.time())
+        ));
+    }
     lines.push(format!(
         "  counters  {messages} messages, {hops} packet-hops, {events} events"
     ));

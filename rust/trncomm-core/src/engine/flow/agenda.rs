@@ -180,11 +180,8 @@ impl<T> Agenda<T> {
 
     /// Moves all items later by so much.
     pub(super) fn put_off(&mut self, by: Time) {
-        self.line.iter_mut().for_each(|(time, _)| *time = *time + by);
-        self.recent
-            .iter_mut()
-            .flatten()
-            .for_each(|(time, _)| *time = *time + by);
+        self.line.iter_mut().for_each(|(time, _)| *time += by);
+        self.recent.iter_mut().flatten().for_each(|(time, _)| *time += by);
         let waiting = std::mem::take(&mut self.heap).into_iter();
         let later = |Reverse(old)| {
             let (time, slot) = unpacked(old);

@@ -418,7 +418,7 @@ impl Classes {
             shape.word(class.rate.to_bits());
             shape.moment_if_any(class.finish);
             shape.moment_if_any(class.planned);
-            detail.served.words().into_iter().for_each(|word| shape.word(word));
+            shape.words(detail.served.words());
             shape.moment(detail.since);
             let line = detail.line.iter().flat_map(|line| line.iter());
             shape.index(line.clone().count());
@@ -457,9 +457,7 @@ impl Classes {
             class.finish = class.finish.map(|finish| finish + by);
             class.planned = class.planned.map(|planned| planned + by);
         }
-        self.details
-            .iter_mut()
-            .for_each(|detail| detail.since = detail.since + by);
+        self.details.iter_mut().for_each(|detail| detail.since += by);
     }
 
     /// Frees the slots of the classes that ended and are empty still; the links of their paths list them no more.

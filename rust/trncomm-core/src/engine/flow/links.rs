@@ -171,16 +171,24 @@ impl Links {
         let mut dirty = self.dirty.clone();
         dirty.sort_unstable();
         shape.index(dirty.len());
-        dirty.into_iter().for_each(|link| shape.word(link));
+        shape.words(dirty);
     }
 
-    /// Walks over all that links count.
-    pub(super) fn count(&mut self, counters: &mut Counters) {
+    /// Walks over all that links count; a link that is busy counts the time up to now.
+    pub(super) fn count(&mut self, now: Time, counters: &mut Counters) {
         for link in &mut self.all {
+            if link.weight > 0 {
+                link.busy += (now - link.busy_since).picoseconds();
+                link.busy_since = now;
+            }
             counters.wide(&mut link.carried);
             counters.count(&mut link.busy);
-            counters.instant(&mut link.busy_since);
         }
+    }
+
+    /// The present instant is later by so much.
+    pub(super) fn put_off(&mut self, by: Time) {
+        self.all.iter_mut().for_each(|link| link.busy_since += by);
     }
 
     /// What the first `links` of all, the links proper, have carried.

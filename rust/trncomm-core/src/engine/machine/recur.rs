@@ -1,7 +1,7 @@
 //! The rank machine's part in leaps: what of its state steers, and what counts. See [`leap`](crate::engine::leap).
 
 use super::{Machine, Status};
-use crate::engine::leap::{Leap, Moment};
+use crate::engine::leap::{Leap, Look, Moment};
 use crate::engine::memory::Memory;
 use crate::engine::network::{MessageId, Network};
 use crate::engine::recurrence::{Counters, Shape, later};
@@ -31,15 +31,26 @@ impl Watch {
 impl<N: Network, M: Memory> Machine<'_, N, M> {
     /// Looks whether the present state has been there before, and leaps if so.
     pub(super) fn look_back(&mut self) {
-        let work = self.done + self.network.events();
-        let now = self.now;
-        if !self.watch.as_mut().is_some_and(|watch| watch.leap.is_due(now, work)) {
+        let Some(watch) = &mut self.watch else { return };
+        if !watch.leap.is_marked() {
             return;
         }
+        let work = self.done + self.network.events();
+        let under_way = self.messages.len() - self.free.len();
+        let Some(look) = watch.leap.beat(self.now, under_way, work) else {
+            return;
+        };
         let Some(mut watch) = self.watch.take() else { return };
         let moment = self.moment(&watch);
-        if let Some((earlier, present)) = watch.leap.look(moment) {
-            self.leap_from(earlier, &present, &mut watch);
+        match look {
+            Look::Keep => watch.leap.keep(moment),
+            Look::Compare(beat) => {
+                if let Some((earlier, present)) = watch.leap.compare(beat, moment)
+                    && self.leap_from(earlier, &present, &mut watch).is_none()
+                {
+                    watch.leap.rest(work);
+                }
+            }
         }
         self.watch = Some(watch);
     }
@@ -61,20 +72,18 @@ impl<N: Network, M: Memory> Machine<'_, N, M> {
         )
     }
 
-    /// Adds as many of the periods since an earlier moment as end no counter that steers.
-    fn leap_from(&mut self, earlier: Moment, present: &Moment, watch: &mut Watch) {
+    /// Adds as many of the periods since an earlier moment as end no counter that steers; none if not even one.
+    fn leap_from(&mut self, earlier: Moment, present: &Moment, watch: &mut Watch) -> Option<()> {
         let period = self.now - earlier.now;
         let room = LATEST
             .saturating_sub(self.now.picoseconds())
             .checked_div(period.picoseconds());
-        let (Some(room), Some(passes)) = (room, self.passes_left(&earlier.vars, watch)) else {
-            return;
-        };
-        let mut counters = Counters::measure(earlier.counters, room.min(passes));
+        let passes = self.passes_left(&earlier.vars, watch)?;
+        let mut counters = Counters::measure(earlier.counters, passes.min(room?));
         self.count(&mut counters);
         let times = counters.times();
         if times == 0 {
-            return;
+            return None;
         }
         let completed: Vec<u64> = self.streams.iter().map(|stream| stream.completed).collect();
         let mut counters = Counters::grow(counters, times, period);
@@ -93,11 +102,12 @@ impl<N: Network, M: Memory> Machine<'_, N, M> {
         }
         let by = later(period, times);
         for message in self.messages.iter_mut().flatten() {
-            message.posted = message.posted + by;
+            message.posted += by;
         }
         self.network.put_off(by);
-        self.now = self.now + by;
+        self.now += by;
         watch.leap.leapt(by, (present.done - earlier.done) * times, self.now);
+        Some(())
     }
 
     /// How many more times all streams can do as many passes of their loops as since an earlier moment without leaving one;
@@ -147,7 +157,9 @@ impl<N: Network, M: Memory> Machine<'_, N, M> {
             }
         }
         for (_, waiting) in self.mailbox.sorted() {
-            waiting.into_iter().for_each(|id| carried[id as usize] = false);
+            for id in waiting {
+                carried[id as usize] = false;
+            }
         }
         let carried = sent.into_iter().map(|(_, id)| id).filter(|&id| carried[id as usize]);
         Shape::new(self.now, names, carried.collect())
@@ -179,10 +191,8 @@ impl<N: Network, M: Memory> Machine<'_, N, M> {
         for (dispatch, &open) in self.dispatch.iter().zip(&self.open) {
             shape.word(open);
             shape.word(dispatch.under_way);
-            for list in [&dispatch.backlog, &dispatch.completing] {
-                shape.index(list.len());
-                list.iter().for_each(|&id| shape.message(id));
-            }
+            shape.messages(&dispatch.backlog);
+            shape.messages(&dispatch.completing);
         }
         let mut messages: Vec<_> = (0..)
             .zip(&self.messages)
@@ -190,24 +200,19 @@ impl<N: Network, M: Memory> Machine<'_, N, M> {
             .collect();
         messages.sort_unstable_by_key(|&(name, _)| name);
         for (_, message) in messages {
-            for number in [
+            shape.words([
                 message.source,
                 message.sender,
                 message.destination,
                 message.receiver,
                 message.channel,
-            ] {
-                shape.word(number);
-            }
+            ]);
             shape.word(message.bytes.get());
             shape.moment(message.posted);
         }
         for ((destination, source, channel), waiting) in self.mailbox.sorted() {
-            [destination, source, channel]
-                .into_iter()
-                .for_each(|part| shape.word(part));
-            shape.index(waiting.len());
-            waiting.into_iter().for_each(|id| shape.message(id));
+            shape.words([destination, source, channel]);
+            shape.messages(&waiting);
         }
     }
 
