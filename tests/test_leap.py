@@ -17,14 +17,14 @@ COUNTS = ("time_ps", "messages", "packet_hops", "bound_ps")
 
 def shapes(most: int) -> st.SearchStrategy[tc.Topology]:
     """Named shapes of at most so many ranks."""
-    link = {"bandwidth": "64GB/s", "latency": "500ns"}
     ranks = st.integers(2, most)
     side = st.integers(2, max(2, int(most**0.5)))
     return st.one_of(
-        ranks.map(lambda n: tc.Topology.ring(n, **link)),
-        ranks.map(lambda n: tc.Topology.switch(n, **link)),
-        st.tuples(side, side).map(lambda sides: tc.Topology.torus(sides, **link)),
-        st.sampled_from([tc.machines.trn2, tc.machines.trn3_ultraserver]).map(lambda machine: machine()),
+        ranks.map(lambda n: tc.Topology.ring(n, bandwidth="64GB/s", latency="500ns")),
+        ranks.map(lambda n: tc.Topology.switch(n, bandwidth="64GB/s", latency="500ns")),
+        st.tuples(side, side).map(lambda sides: tc.Topology.torus(sides, bandwidth="64GB/s", latency="500ns")),
+        st.builds(tc.machines.trn2),
+        st.builds(tc.machines.trn3_ultraserver),
         st.integers(2, max(2, most // 144)).map(lambda n: tc.machines.ultracluster(ultraservers=n)),
     )
 
