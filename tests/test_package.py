@@ -67,7 +67,7 @@ def test_every_public_name_is_documented_and_belongs_to_the_package() -> None:
             assert value.__module__.split(".")[0] == "trncomm", name
 
 
-OF_THE_CORE = ["AlgorithmInfo", "Endpoint", "Fabric", "Fault", "Latency", "PacketFormat"]
+OF_THE_CORE = ["AlgorithmInfo", "Endpoint", "Fabric", "Fault", "Latency", "PacketFormat", "ParameterInfo"]
 OF_THE_CORE += ["Proof", "Result", "Schedule", "Topology"]
 
 

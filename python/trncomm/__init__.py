@@ -16,6 +16,7 @@ from trncomm._core import (
     Fault,
     Latency,
     PacketFormat,
+    ParameterInfo,
     Proof,
     Result,
     Schedule,
@@ -25,6 +26,7 @@ from trncomm._core import (
     run,
     verify,
 )
+from trncomm.choice import Candidate, Choice
 from trncomm.comparison import compare
 from trncomm.errors import (
     AlgorithmError,
@@ -44,6 +46,8 @@ __all__ = [
     "AlgorithmError",
     "AlgorithmInfo",
     "ArgumentError",
+    "Candidate",
+    "Choice",
     "Endpoint",
     "Explanation",
     "Fabric",
@@ -51,6 +55,7 @@ __all__ = [
     "Latency",
     "NoEffectWarning",
     "PacketFormat",
+    "ParameterInfo",
     "Proof",
     "Result",
     "Schedule",

@@ -6,6 +6,8 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from trncomm.choice import Choice
+
 __all__ = [
     "AlgorithmInfo",
     "Endpoint",
@@ -14,6 +16,7 @@ __all__ = [
     "Fault",
     "Latency",
     "PacketFormat",
+    "ParameterInfo",
     "Proof",
     "Result",
     "Schedule",
@@ -249,7 +252,20 @@ class AlgorithmInfo:
     @property
     def ranks(self) -> str: ...
     @property
-    def parameters(self) -> dict[str, str]: ...
+    def parameters(self) -> dict[str, ParameterInfo]: ...
+
+@final
+class ParameterInfo:
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def kind(self) -> Literal["count", "counts", "choice", "algorithm"]: ...
+    @property
+    def default(self) -> int | str | tuple[int, ...]: ...
+    @property
+    def range(self) -> tuple[int, int] | tuple[str, ...] | None: ...
 
 @final
 class Proof:
@@ -304,6 +320,9 @@ class Result:
     @property
     def schedule(self) -> Schedule: ...
     def explain(self) -> Explanation: ...
+    @property
+    def choice(self) -> Choice | None: ...
+    def remember(self, choice: Choice) -> None: ...
     @property
     def collective(self) -> str: ...
     @property

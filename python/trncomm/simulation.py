@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from trncomm import _core, quantities
-from trncomm.errors import NoEffectWarning
+from trncomm import _core, choice, quantities
+from trncomm.choice import Candidate, Choice
+from trncomm.errors import AlgorithmError, ArgumentError, NoEffectWarning, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,13 +29,18 @@ Parameter: TypeAlias = "int | str | Sequence[int]"
 Progress: TypeAlias = "Callable[[float, int], None]"
 """Called now and then with the share done, from 0 to 1, and the simulated time in picoseconds."""
 
+_SCREENED: Final = 1024
+"""The most ranks at which candidates are first timed by "loggp", which doesn't fold."""
+_MOVES_ONLY: Final = {"all_gather", "all_to_all", "broadcast", "gather", "scatter", "barrier", "send_recv", "permute"}
+
 
 def simulate(
     topology: _core.Topology,
     collective: str,
     size: Size,
     *,
-    algorithm: str,
+    algorithm: str | Sequence[str],
+    op: str | None = None,
     model: Model = "packet",
     dtype: str | np.dtype | Dtype = "uint8",
     reduce_dtype: str | np.dtype | Dtype | None = None,
@@ -55,7 +62,10 @@ def simulate(
         collective: Its name, such as "all_reduce"; the names of nccom-test, JAX and MPI are read too.
         size: The larger of a rank's input and output, in bytes: for an all-gather the gathered output,
             for a reduce-scatter the whole input.
-        algorithm: Its name; `algorithms(collective)` lists them.
+        algorithm: Its name; `algorithms(collective)` lists them. "auto" follows Neuron's published rules on Trainium
+            presets; "best" runs all that serve and takes the fastest, a list of names those. `Result.choice` then says
+            what was taken, and why.
+        op: What a reduction does, "sum", "avg", "min" or "max": read and checked, the time is the same.
         model: The network model.
         dtype: The element type. Chunks differ by at most one element. "mxfp8" and "mxfp4" travel in blocks of 32
             elements with a scale, 33 and 17 bytes, and a size is rounded up to whole blocks.
@@ -94,23 +104,143 @@ def simulate(
         ... )
         >>> cut.time_ps > result.time_ps
         True
+
+        The fastest of all that serve:
+
+        >>> best = tc.simulate(ring, "all_reduce", "1MiB", algorithm="best")
+        >>> best.algorithm, best.choice.candidates[0].time_ps == best.time_ps
+        ('bidirectional_ring', True)
     """
     topology = topology.with_faults(faults)
-    schedule = _core.build(topology, collective, algorithm, root=root, parameters=parameters)
-    if verify:
-        _core.verify(schedule)
+    _check_reduction(collective, op)
     element = quantities.dtype(dtype)
-    unit = element.itemsize * schedule.chunks if pad else 1
-    return _core.run(
-        reducing_in(topology, element, reduce_dtype),
-        schedule,
-        -(-element.whole(size) // unit) * unit,
-        itemsize=element.itemsize,
-        model=model,
+    runner = _Runner(
+        topology=topology,
+        reducing=reducing_in(topology, element, reduce_dtype),
+        collective=collective,
+        size_bytes=element.whole(size),
+        element=element,
+        root=root,
+        pad=pad,
         fold=fold,
         leap=leap,
         progress=progress,
     )
+    if isinstance(algorithm, str) and algorithm.lower() not in {"auto", "best"}:
+        schedule = runner.build(algorithm, parameters)
+        if verify:
+            _core.verify(schedule)
+        return runner.run(schedule, model)
+    if parameters:
+        raise AlgorithmError(f"parameters belong to an algorithm, but algorithm={algorithm!r} names none")
+    if algorithm == "auto":
+        return _by_rule(runner, model, verify=verify)
+    names = [known.name for known in _core.algorithms(collective)] if isinstance(algorithm, str) else list(algorithm)
+    return _best(runner, names, model, verify=verify)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Runner:
+    """What all candidates for one simulation share."""
+
+    topology: _core.Topology
+    reducing: _core.Topology
+    collective: str
+    size_bytes: int
+    element: Dtype
+    root: int
+    pad: bool
+    fold: bool
+    leap: bool
+    progress: Progress | None
+
+    def build(self, algorithm: str, parameters: Mapping[str, Parameter] | None = None) -> _core.Schedule:
+        return _core.build(self.topology, self.collective, algorithm, root=self.root, parameters=parameters)
+
+    def run(self, schedule: _core.Schedule, model: Model) -> _core.Result:
+        unit = self.element.itemsize * schedule.chunks if self.pad else 1
+        return _core.run(
+            self.reducing,
+            schedule,
+            -(-self.size_bytes // unit) * unit,
+            itemsize=self.element.itemsize,
+            model=model,
+            fold=self.fold,
+            leap=self.leap,
+            progress=self.progress,
+        )
+
+
+def _by_rule(runner: _Runner, model: Model, *, verify: bool) -> _core.Result:
+    """Take what Neuron's rule names first and the topology can have."""
+    rule = choice.rule(runner.topology, runner.collective, runner.size_bytes)
+    passed: list[Candidate] = []
+    for name, parameters, meaning in rule.wishes:
+        try:
+            schedule = runner.build(name, parameters)
+        except AlgorithmError as error:
+            passed.append(Candidate(name, None, str(error)))
+            continue
+        if verify:
+            _core.verify(schedule)
+        result = runner.run(schedule, model)
+        skipped = "".join(f"; {other.algorithm} can't serve" for other in passed)
+        reason = f"{rule.reason}{skipped}; {name}: {meaning}"
+        taken = Candidate(name, result.time_ps, meaning)
+        result.remember(Choice("auto", name, reason, (*passed, taken)))
+        return result
+    raise AlgorithmError("; ".join(candidate.note for candidate in passed))
+
+
+def _best(runner: _Runner, names: list[str], model: Model, *, verify: bool) -> _core.Result:
+    """Run the candidates and take the fastest.
+
+    Those that are slower than the fastest so far even where only a rank's own ports contend are not run in full.
+    """
+    passed: list[Candidate] = []
+    schedules: list[tuple[int, _core.Schedule]] = []
+    for name in dict.fromkeys(names):
+        try:
+            schedule = runner.build(name)
+            least = runner.run(schedule, "loggp").time_ps if runner.topology.ranks <= _SCREENED else 0
+        except (AlgorithmError, SimulationError) as error:
+            passed.append(Candidate(name, None, str(error)))
+        else:
+            schedules.append((least, schedule))
+    schedules.sort(key=lambda pair: pair[0])
+    tried: list[tuple[int, str, _core.Result]] = []
+    for least, schedule in schedules:
+        if tried and least > min(time_ps for time_ps, _, _ in tried):
+            note = f"takes {least:,} ps even where only a rank's own ports contend"
+            passed.append(Candidate(schedule.algorithm, None, note))
+            continue
+        try:
+            result = runner.run(schedule, model)
+        except SimulationError as error:
+            passed.append(Candidate(schedule.algorithm, None, str(error)))
+        else:
+            tried.append((result.time_ps, schedule.algorithm, result))
+    if not tried:
+        reasons = "; ".join(f"{candidate.algorithm}: {candidate.note}" for candidate in passed) or "none is known"
+        raise AlgorithmError(f"no algorithm for {runner.collective} serves {runner.topology.name}; {reasons}")
+    tried.sort(key=lambda trial: trial[0])
+    _, name, result = tried[0]
+    if verify:
+        _core.verify(result.schedule)
+    second = f", before {tried[1][1]} by {tried[1][0] - tried[0][0]:,} ps" if len(tried) > 1 else ""
+    reason = f"the fastest of {len(tried)} that were run and {len(passed)} that were not{second}"
+    ranking = tuple(Candidate(name, time_ps) for time_ps, name, _ in tried)
+    result.remember(Choice("best", name, reason, (*ranking, *passed)))
+    return result
+
+
+def _check_reduction(collective: str, op: str | None) -> None:
+    """Refuse a reduction that isn't known, or where nothing is reduced."""
+    if op is None:
+        return
+    name = choice.reduction(op)
+    if collective.lower().replace("-", "_") in _MOVES_ONLY:
+        raise ArgumentError(f"op={name!r} has no meaning for {collective}, which reduces nothing")
 
 
 def reducing_in(topology: _core.Topology, wire: Dtype, reduce_dtype: str | np.dtype | Dtype | None) -> _core.Topology:

@@ -92,7 +92,7 @@ mod _core {
     #[pymodule_export]
     use super::result::{RunResult, run};
     #[pymodule_export]
-    use super::schedule::{AlgorithmInfo, Proof, Schedule, algorithms, build, verify};
+    use super::schedule::{AlgorithmInfo, ParameterInfo, Proof, Schedule, algorithms, build, verify};
     #[pymodule_export]
     use super::settings::{Endpoint, Fabric, PacketFormat};
     #[pymodule_export]

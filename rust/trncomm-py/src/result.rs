@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use trncomm_core::bounds::Bound as TimeBound;
 use trncomm_core::engine::{Model, Options};
 use trncomm_core::result::SimulationResult;
@@ -151,6 +152,7 @@ pub struct RunResult {
     schedule: Py<Schedule>,
     element: u64,
     description: String,
+    choice: PyOnceLock<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -167,8 +169,24 @@ impl RunResult {
         )
     }
 
-    fn __str__(&self) -> &str {
-        &self.description
+    fn __str__(&self, py: Python<'_>) -> PyResult<String> {
+        let chosen = self.choice.get(py).map(|choice| choice.bind(py).str()).transpose()?;
+        Ok(match chosen {
+            Some(chosen) => format!("{}\n  chosen    {chosen}", self.description),
+            None => self.description.clone(),
+        })
+    }
+
+    /// Why this algorithm was taken, where `simulate` chose it; None where it was named.
+    #[getter]
+    fn choice(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.choice.get(py).map(|choice| choice.clone_ref(py))
+    }
+
+    /// Keep why the algorithm was taken; once, by `simulate`.
+    fn remember(&self, py: Python<'_>, choice: Py<PyAny>) {
+        // A second choice isn't one.
+        let _ = self.choice.set(py, choice);
     }
 
     /// Say why it took as long as it did.
@@ -319,6 +337,7 @@ fn convert(
         schedule: schedule.clone().unbind(),
         element,
         description,
+        choice: PyOnceLock::new(),
     })
 }
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping, PyMappingMethods, PySequence};
+use pyo3::types::{PyDict, PyMapping, PyMappingMethods, PySequence, PyTuple};
 use trncomm_core::algorithm::{Kind, Value};
 use trncomm_core::collective::Collective;
 use trncomm_core::proof::Method;
@@ -110,12 +111,12 @@ impl AlgorithmInfo {
         self.core.ranks
     }
 
-    /// What can be set: what each parameter means, with its default and its range.
+    /// What can be set, by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
-        for parameter in self.core.parameters {
-            found.set_item(parameter.name, describe(parameter))?;
+        for core in self.core.parameters {
+            found.set_item(core.name, ParameterInfo { core })?;
         }
         Ok(found)
     }
@@ -125,15 +126,79 @@ impl AlgorithmInfo {
     }
 }
 
-/// What a parameter sets, what it may be, and what it is where nothing is said.
-fn describe(parameter: &algorithm::Parameter) -> String {
-    let range = match parameter.kind {
-        Kind::Count { default, least, most } => format!("from {least} to {most}, default {default}"),
-        Kind::Counts => "whole numbers, default none".to_owned(),
-        Kind::Choice(names) => format!("one of {}, default {}", names.join(", "), names[0]),
-        Kind::Algorithm { default } => format!("an algorithm, default {default}"),
-    };
-    format!("{} ({range})", parameter.summary)
+/// What an algorithm can be told: `str` gives its meaning, its range and its default in a line.
+///
+/// Examples:
+///     >>> import trncomm as tc
+///     >>> chain = next(known for known in tc.algorithms("broadcast") if known.name == "chain")
+///     >>> pieces = chain.parameters["pieces"]
+///     >>> pieces.kind, pieces.default, pieces.range
+///     ('count', 16, (1, 65536))
+#[pyclass(frozen, module = "trncomm")]
+pub struct ParameterInfo {
+    core: &'static algorithm::Parameter,
+}
+
+#[pymethods]
+impl ParameterInfo {
+    /// The name.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.core.name
+    }
+
+    /// One line: what it sets.
+    #[getter]
+    fn summary(&self) -> &'static str {
+        self.core.summary
+    }
+
+    /// "count" for a whole number, "counts" for several, "choice" for one of some names, "algorithm" for the name of
+    /// an algorithm.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.core.kind {
+            Kind::Count { .. } => "count",
+            Kind::Counts => "counts",
+            Kind::Choice(_) => "choice",
+            Kind::Algorithm { .. } => "algorithm",
+        }
+    }
+
+    /// What it is where nothing is said.
+    #[getter]
+    fn default<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.core.kind {
+            Kind::Count { default, .. } => default.into_bound_py_any(py),
+            Kind::Counts => Ok(PyTuple::empty(py).into_any()),
+            Kind::Choice(names) => names[0].into_bound_py_any(py),
+            Kind::Algorithm { default } => default.into_bound_py_any(py),
+        }
+    }
+
+    /// The least and the most of a whole number, or the names to choose from; None where it depends on the ranks.
+    #[getter]
+    fn range<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        match self.core.kind {
+            Kind::Count { least, most, .. } => PyTuple::new(py, [least, most]).map(Some),
+            Kind::Choice(names) => PyTuple::new(py, names).map(Some),
+            Kind::Counts | Kind::Algorithm { .. } => Ok(None),
+        }
+    }
+
+    fn __str__(&self) -> String {
+        let range = match self.core.kind {
+            Kind::Count { default, least, most } => format!("from {least} to {most}, default {default}"),
+            Kind::Counts => "whole numbers, default none".to_owned(),
+            Kind::Choice(names) => format!("one of {}, default {}", names.join(", "), names[0]),
+            Kind::Algorithm { default } => format!("an algorithm, default {default}"),
+        };
+        format!("{} ({range})", self.core.summary)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ParameterInfo {}: {}>", self.core.name, self.__str__())
+    }
 }
 
 /// What was proved of a schedule.
