@@ -4,6 +4,7 @@
 //! collectives, messages or time.
 
 mod adjacency;
+mod cores;
 mod custom;
 mod detours;
 mod endpoint;
@@ -16,6 +17,7 @@ mod table;
 mod wiring;
 
 // Named shapes, one file each; a ring is a torus of one dimension.
+mod cluster;
 mod fully_connected;
 mod grid;
 mod leaf_spine;
@@ -23,12 +25,15 @@ mod switch;
 mod ultracluster;
 mod ultraserver;
 
+pub use cluster::{FabricLinks, Leaves};
 pub use custom::LinkInput;
 pub use endpoint::{Endpoint, PacketFormat, Touches};
 pub use fabric::{Arbitration, Fabric, Forwarding, Policy, Queueing};
 pub use family::Family;
 pub use fault::Fault;
 pub use ultracluster::ClusterLinks;
+
+use std::sync::Arc;
 
 use crate::ids::{LinkId, NodeId};
 use crate::units::{Bandwidth, Time};
@@ -48,7 +53,8 @@ pub struct LinkSpec {
 
 /// Chips, switches, the directed links between them, and a fixed route from every rank to every other.
 ///
-/// Chips come first: rank r is node r, switches follow. A *cable* is a pair of links, one each way, between one port of a
+/// Chips come first: rank r is node r, switches follow. Where chips have several ranks ([`Topology::with_cores`]) these come
+/// first, and the chips are the first of the other nodes. A *cable* is a pair of links, one each way, between one port of a
 /// node and one port of another; nodes number their ports from 0, group by group.
 #[derive(Clone, Debug)]
 pub struct Topology {
@@ -56,6 +62,9 @@ pub struct Topology {
     family: Family,
     shape: Vec<usize>,
     ranks: usize,
+    ranks_per_chip: usize,
+    /// What a cluster is made of.
+    server: Option<(Arc<Topology>, Leaves)>,
     sources: Vec<NodeId>,
     destinations: Vec<NodeId>,
     bandwidths: Vec<Bandwidth>,
@@ -86,7 +95,7 @@ impl Topology {
         self.family
     }
 
-    /// The number of chips.
+    /// The number of ranks: chips, or their cores where each has several.
     pub fn ranks(&self) -> usize {
         self.ranks
     }
@@ -104,12 +113,13 @@ impl Topology {
     /// The logical extents of the ranks, the last one counting fastest; their product is [`Self::ranks`].
     ///
     /// `[ranks]` for ring, fully connected, switch and custom, the dimensions for mesh and torus,
-    /// `[leaves, ranks_per_leaf]`, `[racks, servers, chips]` and `[pods, ultraservers, racks, servers, chips]`.
+    /// `[leaves, ranks_per_leaf]`, `[racks, servers, chips]`, and `[pods, servers]` before the shape of the server; ranks of
+    /// a chip are one more.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Whether a node is a chip; the others are switches.
+    /// Whether a node is a rank's: a chip, or a core of one. The others are switches, and chips that have cores.
     pub fn is_chip(&self, node: NodeId) -> bool {
         node.index() < self.ranks
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::networks::link;
-use common::shapes::{cluster_links, networks};
+use common::shapes::{cluster_links, fabric_links, networks};
 use common::traffic::fitting;
 use common::{build, cases};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Control, Model, Options, Outcome, Untracked, simulate};
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::Schedule;
-use trncomm_core::topology::{Endpoint, Fault, Topology};
+use trncomm_core::topology::{Endpoint, Fault, Leaves, Topology};
 use trncomm_core::units::{Bytes, Time};
 
 fn run(topology: &Topology, schedule: &Schedule, size: u64, options: Options) -> Outcome<Untracked> {
@@ -134,14 +134,31 @@ fn chunks_that_differ_are_not_folded() {
 }
 
 #[test]
+fn a_hierarchical_all_reduce_over_clusters_and_cores_folds_to_one_rank() {
+    let torus = || Topology::torus(&[4, 4, 4], &[link(100_000_000_000, 500)]).expect("a torus");
+    let of_tori = |leaves| Topology::cluster(torus(), 2, 3, leaves, fabric_links()).expect("pods of tori");
+    let cores = torus().with_cores(4, link(300_000_000_000, 20)).expect("cores");
+    for topology in [of_tori(Leaves::Racks(1)), of_tori(Leaves::Rails(4)), cores] {
+        let ranks = ranks_run(&topology, Collective::AllReduce, "hierarchical", Model::Flow);
+        assert_eq!(ranks, 1, "{:?}", topology.shape());
+    }
+}
+
+#[test]
 fn large_shapes_fold_and_their_runs_are_the_whole_runs() {
     let spec = || link(10_000_000_000, 500);
     let clos = |leaves, each, spines| Topology::leaf_spine(leaves, each, spines, spec(), spec()).expect("leaves");
     let cluster = |pods, each, inner| Topology::ultracluster(pods, each, inner, cluster_links()).expect("pods");
+    let of_tori = |pods, each, leaves| {
+        let torus = Topology::torus(&[4, 4, 8], &[spec(), spec(), link(5_000_000_000, 500)]).expect("a torus");
+        Topology::cluster(torus, pods, each, leaves, fabric_links()).expect("pods of tori")
+    };
     // Of 521 leaves over 5 spines, the last is not the one before the first.
     for (topology, most) in [
         (cluster(3, 4, (3, 4, 4)), 192),
         (cluster(2, 5, (6, 3, 4)), 360),
+        (of_tori(3, 4, Leaves::Racks(1)), 512),
+        (of_tori(2, 5, Leaves::Rails(8)), 640),
         (clos(521, 1, 5), 521),
         (clos(130, 5, 5), 650),
         (Topology::ring(1030, spec()).expect("a ring"), 1),

@@ -64,6 +64,32 @@ impl Fault {
     fn __repr__(&self) -> String {
         self.to_string()
     }
+
+    /// The text from which `trncomm.faults.parse` reads it.
+    #[getter]
+    fn text(&self) -> String {
+        let cable = |both| if both { ":both" } else { "" };
+        let link = |link: LinkRef| match link {
+            LinkRef::Number(number) => number.to_string(),
+            LinkRef::Between(source, destination) => format!("{}-{}", plain(source), plain(destination)),
+        };
+        match self.kind {
+            Kind::LinkDown { link: which, both } => format!("link-down:{}{}", link(which), cable(both)),
+            Kind::LinkSlow {
+                link: which,
+                fraction,
+                both,
+            } => format!("link-slow:{}{}:{fraction}", link(which), cable(both)),
+            Kind::LinkErrors {
+                link: which,
+                bit_error_rate,
+                both,
+            } => format!("link-errors:{}{}:{bit_error_rate:?}", link(which), cable(both)),
+            Kind::NodeDown { node } => format!("node-down:{}", plain(node)),
+            Kind::Late { rank, by } => format!("late:{rank}:{}", exact(by)),
+            Kind::Slow { rank, times } => format!("slow:{rank}:{times}"),
+        }
+    }
 }
 
 /// Equal faults print alike, so that a hash of the text is one of the value.
@@ -165,6 +191,11 @@ impl fmt::Display for Fault {
             Kind::Slow { rank, times } => write!(f, "slow({rank}, times='{times}')"),
         }
     }
+}
+
+/// A node as a text without quotes.
+fn plain(node: NodeRef) -> String {
+    node.to_string().replace('\'', "")
 }
 
 /// A time as a text that reads as the same time.

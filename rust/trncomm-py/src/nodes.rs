@@ -1,6 +1,7 @@
 //! Nodes and links by number and by name.
 
 use std::fmt;
+use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
@@ -9,10 +10,29 @@ use trncomm_core::topology::Topology;
 
 use crate::convert::TOPOLOGY;
 
-/// A node as people call it: "chip 5", "switch 144".
+/// A node as people call it: "chip 5", "switch 144", "core 5" where chips have several.
 pub fn node_name(topology: &Topology, node: NodeId) -> String {
-    let kind = if topology.is_chip(node) { "chip" } else { "switch" };
+    let kinds = kinds(topology);
+    let is_of = |(_, nodes): &&(&str, Range<usize>)| nodes.contains(&node.index());
+    let (kind, _) = kinds.iter().find(is_of).expect("every node is of a kind");
     format!("{kind} {node}")
+}
+
+/// The nodes of each kind that there are.
+fn kinds(topology: &Topology) -> Vec<(&'static str, Range<usize>)> {
+    let (ranks, nodes) = (topology.ranks(), topology.nodes());
+    let mut kinds = if topology.ranks_per_chip() == 1 {
+        vec![("chip", 0..ranks), ("switch", ranks..nodes)]
+    } else {
+        let switches = ranks + topology.chips();
+        vec![
+            ("core", 0..ranks),
+            ("chip", ranks..switches),
+            ("switch", switches..nodes),
+        ]
+    };
+    kinds.retain(|(_, nodes)| !nodes.is_empty());
+    kinds
 }
 
 /// A link as people call it: "link 3 (rack, chip 0 to switch 144)".
@@ -29,6 +49,7 @@ pub fn link_name(topology: &Topology, link: LinkId) -> String {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NodeRef {
     Number(u32),
+    Core(u32),
     Chip(u32),
     Switch(u32),
 }
@@ -41,6 +62,7 @@ impl NodeRef {
         let text = text.to_cow()?;
         let (kind, number) = text.split_once(' ').unwrap_or_default();
         match (kind, number.parse()) {
+            ("core", Ok(number)) => Ok(Self::Core(number)),
             ("chip", Ok(number)) => Ok(Self::Chip(number)),
             ("switch", Ok(number)) => Ok(Self::Switch(number)),
             _ => Err(TOPOLOGY.raise(
@@ -54,23 +76,38 @@ impl NodeRef {
 
     /// The node, if the topology has it.
     pub fn of(self, topology: &Topology) -> PyResult<NodeId> {
-        let (ranks, nodes) = (topology.ranks(), topology.nodes());
+        let kinds = kinds(topology);
+        let of = |kind: &str| {
+            let known = kinds.iter().find(|(name, _)| *name == kind);
+            known.map_or(0..0, |(_, nodes)| nodes.clone())
+        };
         let (number, there) = match self {
-            Self::Number(number) => (number, 0..nodes),
-            Self::Chip(number) => (number, 0..ranks),
-            Self::Switch(number) => (number, ranks..nodes),
+            Self::Number(number) => (number, 0..topology.nodes()),
+            Self::Core(number) => (number, of("core")),
+            Self::Chip(number) => (number, of("chip")),
+            Self::Switch(number) => (number, of("switch")),
         };
         if there.contains(&(number as usize)) {
             return Ok(NodeId::from(number));
         }
-        let switches = match nodes - ranks {
-            0 => "no switches".to_owned(),
-            _ => format!("switches {ranks} to {}", nodes - 1),
+        let plural = |kind: &str| {
+            if kind == "switch" {
+                "switches".to_owned()
+            } else {
+                format!("{kind}s")
+            }
         };
-        let last = ranks - 1;
+        let mut choices: Vec<String> = kinds
+            .iter()
+            .map(|(kind, nodes)| format!("{} {} to {}", plural(kind), nodes.start, nodes.end - 1))
+            .collect();
+        if of("switch").is_empty() {
+            choices.push("no switches".to_owned());
+        }
+        let last = choices.pop().expect("chips at least");
         Err(TOPOLOGY.raise(
             "node",
-            format!("node must be one of chips 0 to {last} and {switches}, got {self}"),
+            format!("node must be one of {} and {last}, got {self}", choices.join(", ")),
         ))
     }
 }
@@ -79,6 +116,7 @@ impl fmt::Display for NodeRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
+            Self::Core(number) => write!(f, "'core {number}'"),
             Self::Chip(number) => write!(f, "'chip {number}'"),
             Self::Switch(number) => write!(f, "'switch {number}'"),
         }

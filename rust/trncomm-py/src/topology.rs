@@ -1,26 +1,28 @@
 //! Topologies: a constructor for each shape, and their columns.
 
+mod arguments;
+mod describe;
+
 use std::num::NonZeroU8;
 use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyInt, PyString, PyTuple};
+use pyo3::types::PyTuple;
 use trncomm_core::ids::{LinkId, NodeId};
-use trncomm_core::topology::{self, LinkInput, LinkSpec, Touches};
+use trncomm_core::topology::{self, Leaves, LinkInput, LinkSpec, Touches};
 use trncomm_core::units::{Bandwidth, Time};
 
 use crate::column::column;
 use crate::convert::TOPOLOGY;
 use crate::errors::of_topology;
-use crate::fault::{self, Fault};
+use crate::fault::Fault;
 use crate::nodes::{self, NodeRef};
 use crate::settings::{self, Endpoint, Fabric, PacketFormat, Setting};
+use arguments::{Spec, extents, link, link_input, links_by_dimension, pair};
 
 type Any<'a, 'py> = &'a Bound<'py, PyAny>;
-/// A bandwidth and a latency.
-type Spec<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 type Column<T> = PyOnceLock<Py<PyArray1<T>>>;
 
 /// Chips, switches, and the directed links between them.
@@ -306,7 +308,6 @@ impl Topology {
         spine: Spec<'_>,
         core: Spec<'_>,
     ) -> PyResult<Self> {
-        let spec = |(bandwidth, latency): Spec<'_>| link("bandwidth", &bandwidth, "latency", &latency);
         let inside = (
             TOPOLOGY.count("racks", racks)?,
             TOPOLOGY.count("servers", servers)?,
@@ -317,12 +318,68 @@ impl Topology {
             TOPOLOGY.count("ultraservers", ultraservers)?,
             inside,
             topology::ClusterLinks {
-                server: spec(server)?,
-                rack: spec(rack)?,
-                between: spec(between)?,
-                leaf: spec(leaf)?,
-                spine: spec(spine)?,
-                core: spec(core)?,
+                server: pair(&server)?,
+                rack: pair(&rack)?,
+                between: pair(&between)?,
+                leaf: pair(&leaf)?,
+                spine: pair(&spine)?,
+                core: pair(&core)?,
+            },
+        ))
+    }
+
+    /// Servers that are alike in pods, on a network of leaves, spines and cores.
+    ///
+    /// Chips, costs, packets and fabric are the server's. Every chip has one more link each way, to its leaf; a pod has as
+    /// many spines as a leaf has chips, a spine as many cores as a pod has leaves. Routes within a server are its own; others
+    /// go up to the spine and the core in the destination's place, and down.
+    ///
+    /// Args:
+    ///     server: A ring, torus, fully connected, switch or ultraserver of one rank a chip without faults.
+    ///     pods: How many pods.
+    ///     servers: Servers in each pod.
+    ///     racks: The racks into which a server is cut, each with a leaf of its own; 1 unless set.
+    ///     rails: Instead of racks: the leaves of a pod, chip c of each of its servers being below leaf c modulo rails.
+    ///     leaf: Bandwidth and latency between a chip and its leaf.
+    ///     spine: Between a leaf and each spine of its pod.
+    ///     core: Between a spine and each of its cores.
+    ///
+    /// Raises:
+    ///     TopologyError: A value that is out of range or can't be read, another server, racks and rails together.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> far = ("25GB/s", "6us")
+    ///     >>> tc.Topology.cluster(tc.machines.trn2(), 2, 4, leaf=far, spine=far, core=far)
+    ///     <Topology ultracluster [2, 4, 4, 4]: 128 ranks, 232 nodes, 1280 links>
+    #[staticmethod]
+    #[pyo3(signature = (server, pods, servers, *, racks=None, rails=None, leaf, spine, core))]
+    #[allow(clippy::too_many_arguments)] // three kinds of links, by keyword
+    fn cluster(
+        server: &Self,
+        pods: Any,
+        servers: Any,
+        racks: Option<Any>,
+        rails: Option<Any>,
+        leaf: Spec<'_>,
+        spine: Spec<'_>,
+        core: Spec<'_>,
+    ) -> PyResult<Self> {
+        let leaves = match (racks, rails) {
+            (None, None) => Leaves::Racks(1),
+            (Some(racks), None) => Leaves::Racks(TOPOLOGY.count("racks", racks)?),
+            (None, Some(rails)) => Leaves::Rails(TOPOLOGY.count("rails", rails)?),
+            (Some(_), Some(_)) => return Err(TOPOLOGY.raise("racks", "expected racks or rails, got both")),
+        };
+        Self::new(topology::Topology::cluster(
+            topology::Topology::clone(&server.core),
+            TOPOLOGY.count("pods", pods)?,
+            TOPOLOGY.count("servers", servers)?,
+            leaves,
+            topology::FabricLinks {
+                leaf: pair(&leaf)?,
+                spine: pair(&spine)?,
+                core: pair(&core)?,
             },
         ))
     }
@@ -360,6 +417,33 @@ impl Topology {
             switches,
             &links,
         ))
+    }
+
+    /// The same network with several ranks on each chip: its cores, which share the chip's ports.
+    ///
+    /// Rank r is a core of chip r // `ranks_per_chip`, and has a link each way to it: cores of one chip are two such links
+    /// apart, and what cores send to other chips passes the chip's links. Costs at the ends, memory among them, are
+    /// those of a rank: where cores divide a chip's memory, set a rank's share of its rate.
+    ///
+    /// Args:
+    ///     ranks_per_chip: How many; with 1 the network stays as it is.
+    ///     bandwidth: Between a core and its chip, each way.
+    ///     latency: Of that link.
+    ///
+    /// Raises:
+    ///     TopologyError: A value that is out of range or can't be read, a network that has faults or cores already.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> torus = tc.Topology.torus((4, 4), bandwidth="128GB/s", latency="200ns")
+    ///     >>> torus.with_cores(4, bandwidth="736GB/s", latency=0).shape
+    ///     (4, 4, 4)
+    #[pyo3(signature = (ranks_per_chip, *, bandwidth, latency))]
+    fn with_cores(&self, ranks_per_chip: Any, bandwidth: Any, latency: Any) -> PyResult<Self> {
+        let per_chip = TOPOLOGY.count("ranks_per_chip", ranks_per_chip)?;
+        let spec = link("bandwidth", bandwidth, "latency", latency)?;
+        let core = topology::Topology::clone(&self.core).with_cores(per_chip, spec);
+        Self::new(core).map(|cores| cores.with_name(self.name.clone()))
     }
 
     /// The same network with other costs at the chips that send and receive.
@@ -562,6 +646,53 @@ impl Topology {
         Self::named(Arc::clone(&self.core), name)
     }
 
+    /// Write it to a machine file, which `trncomm.machines.read` reads back as it is.
+    ///
+    /// Args:
+    ///     path: The file, YAML; one that exists is replaced.
+    ///
+    /// Raises:
+    ///     OSError: It can't be written.
+    #[allow(clippy::needless_pass_by_value)] // as pyo3 hands it over
+    fn write(slf: Bound<'_, Self>, path: Any) -> PyResult<()> {
+        let files = slf.py().import("trncomm.machines")?;
+        files.call_method1("write", (&slf, path)).map(drop)
+    }
+
+    /// The network of a NetworkX graph.
+    ///
+    /// Args:
+    ///     graph: Nodes are ranks in the graph's order, but for those with a true attribute "switch". An edge's attributes
+    ///         "bandwidth" and "latency" are those of its link, or of both links of an undirected edge; "tier" labels it.
+    ///     bandwidth: For edges without one.
+    ///     latency: For edges without one.
+    ///
+    /// Raises:
+    ///     TopologyError: No ranks, an edge without a rate or a latency, values out of range, ranks without a path.
+    #[staticmethod]
+    #[pyo3(signature = (graph, *, bandwidth=None, latency=None))]
+    fn from_networkx<'py>(
+        graph: Any<'_, 'py>,
+        bandwidth: Option<Any<'_, 'py>>,
+        latency: Option<Any<'_, 'py>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let graphs = graph.py().import("trncomm.machines.graphs")?;
+        graphs.call_method1("from_networkx", (graph, bandwidth, latency))
+    }
+
+    /// The network as a `networkx.MultiDiGraph`, which `from_networkx` reads back.
+    ///
+    /// Nodes are numbers, those of switches with the attribute "switch"; edges are links with their number as key, and
+    /// "bandwidth" in bytes a second, "latency" in picoseconds and "tier".
+    ///
+    /// Raises:
+    ///     ModuleNotFoundError: NetworkX isn't installed.
+    #[allow(clippy::needless_pass_by_value)] // as pyo3 hands it over
+    fn to_networkx(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
+        let graphs = slf.py().import("trncomm.machines.graphs")?;
+        graphs.call_method1("to_networkx", (&slf,))
+    }
+
     /// The links that traffic from one rank to another passes, in order.
     ///
     /// Args:
@@ -633,7 +764,44 @@ impl Topology {
         &self.name
     }
 
-    /// The number of chips.
+    /// The shape that it was built as: the name of the constructor, "ultracluster" for all clusters, "custom" for links.
+    #[getter]
+    fn family(&self) -> &'static str {
+        self.core.family().name()
+    }
+
+    /// How many ranks run on each chip.
+    #[getter]
+    fn ranks_per_chip(&self) -> usize {
+        self.core.ranks_per_chip()
+    }
+
+    /// What a cluster is made of; None for other shapes.
+    #[getter]
+    fn server(&self) -> Option<Self> {
+        let (server, _) = self.core.server()?;
+        Some(Self::named(Arc::new(server.clone()), server.name().to_owned()))
+    }
+
+    /// The racks into which each server of a cluster is cut; None on rails, and for other shapes.
+    #[getter]
+    fn racks(&self) -> Option<usize> {
+        match self.core.server()? {
+            (_, Leaves::Racks(racks)) => Some(racks),
+            (_, Leaves::Rails(_)) => None,
+        }
+    }
+
+    /// The rails of a cluster's pod; None without, and for other shapes.
+    #[getter]
+    fn rails(&self) -> Option<usize> {
+        match self.core.server()? {
+            (_, Leaves::Rails(rails)) => Some(rails),
+            (_, Leaves::Racks(_)) => None,
+        }
+    }
+
+    /// The number of ranks: chips, or their cores where each has several.
     #[getter]
     fn ranks(&self) -> usize {
         self.core.ranks()
@@ -685,6 +853,13 @@ impl Topology {
         self.bandwidths.get_or_init(py, make).clone_ref(py)
     }
 
+    /// The rate that each link would have without faults, in bytes a second.
+    #[getter]
+    fn link_whole_bandwidth<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        let rates = (0..self.core.links()).map(|link| self.core.whole_bandwidth(LinkId::new(link)));
+        column(py, rates.map(Bandwidth::bytes_per_second).collect()).into_bound(py)
+    }
+
     /// The latency of each link, in picoseconds.
     #[getter]
     fn link_latency_ps(&self, py: Python<'_>) -> Py<PyArray1<u64>> {
@@ -714,128 +889,6 @@ impl Topology {
     }
 
     fn __str__(&self) -> String {
-        let core = &self.core;
-        let mut lines = vec![format!(
-            "{}: {} ranks {:?}, {} switches, {} directed links",
-            self.name,
-            core.ranks(),
-            core.shape(),
-            core.nodes() - core.ranks(),
-            core.links()
-        )];
-        for (index, label) in core.tiers().iter().enumerate() {
-            lines.push(tier_line(core, index, label));
-        }
-        let endpoint = core.endpoint();
-        let rate = |rate: Option<Bandwidth>| rate.map_or("not charged".to_owned(), |rate| rate.to_string());
-        lines.push(format!(
-            "  a message costs {} to launch and {} to complete; reduction {}, local copy {}",
-            endpoint.launch(),
-            endpoint.completion(),
-            rate(endpoint.reduction()),
-            rate(endpoint.copy())
-        ));
-        lines.extend(settings::limits(endpoint).into_iter().map(|limit| format!("  {limit}")));
-        let packets = core.packet_format();
-        lines.push(format!(
-            "  packets of {} with a header of {}",
-            packets.payload(),
-            packets.header()
-        ));
-        lines.push(format!("  {}", settings::describe(core.fabric())));
-        if !core.faults().is_empty() {
-            lines.push(format!("  faults: {}", fault::list(core)));
-        }
-        lines.join("\n")
+        describe::describe(&self.core, &self.name)
     }
-}
-
-/// How many links a tier has, and their rates and latencies.
-fn tier_line(core: &topology::Topology, index: usize, label: &str) -> String {
-    let of_tier = || (0..core.links()).filter(|&link| usize::from(core.link_tiers()[link]) == index);
-    let range = |least: String, most: String| {
-        if least == most {
-            least
-        } else {
-            format!("{least} to {most}")
-        }
-    };
-    let rates = || of_tier().map(|link| core.bandwidths()[link]);
-    let spans = || of_tier().map(|link| core.latencies()[link]);
-    match (rates().min(), rates().max(), spans().min(), spans().max()) {
-        (Some(slowest), Some(fastest), Some(nearest), Some(farthest)) => format!(
-            "  {label}: {} links of {} and {}",
-            of_tier().count(),
-            range(slowest.to_string(), fastest.to_string()),
-            range(nearest.to_string(), farthest.to_string())
-        ),
-        _ => format!("  {label}: no links"),
-    }
-}
-
-fn link(bandwidth_name: &str, bandwidth: Any, latency_name: &str, latency: Any) -> PyResult<LinkSpec> {
-    Ok(LinkSpec {
-        bandwidth: TOPOLOGY.bandwidth(bandwidth_name, bandwidth)?,
-        latency: TOPOLOGY.time(latency_name, latency)?,
-    })
-}
-
-fn extents(shape: Any) -> PyResult<Vec<usize>> {
-    shape
-        .try_iter()?
-        .map(|extent| TOPOLOGY.count("shape", &extent?))
-        .collect()
-}
-
-/// One link for each dimension, from a value for all or from a sequence.
-fn links_by_dimension(dimensions: usize, bandwidth: Any, latency: Any) -> PyResult<Vec<LinkSpec>> {
-    let bandwidths = spread("bandwidth", bandwidth, dimensions)?;
-    let latencies = spread("latency", latency, dimensions)?;
-    bandwidths
-        .iter()
-        .zip(&latencies)
-        .map(|(bandwidth, latency)| link("bandwidth", bandwidth, "latency", latency))
-        .collect()
-}
-
-fn spread<'py>(name: &str, value: Any<'_, 'py>, dimensions: usize) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    let is_one = value.is_instance_of::<PyString>() || value.is_instance_of::<PyInt>() || value.try_iter().is_err();
-    if is_one {
-        return Ok(vec![value.clone(); dimensions]);
-    }
-    let values = value.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    if values.len() == dimensions {
-        Ok(values)
-    } else {
-        Err(TOPOLOGY.raise(
-            name,
-            format!(
-                "expected one value, or one for each of {dimensions} dimensions, got {}",
-                values.len()
-            ),
-        ))
-    }
-}
-
-fn link_input(index: usize, row: Any) -> PyResult<LinkInput> {
-    let fields = row.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-    let (source, destination, bandwidth, latency, tier) = match fields.as_slice() {
-        [source, destination, bandwidth, latency] => (source, destination, bandwidth, latency, None),
-        [source, destination, bandwidth, latency, tier] => (source, destination, bandwidth, latency, Some(tier)),
-        _ => {
-            let got = fields.len();
-            return Err(TOPOLOGY.raise(
-                &format!("link {index}"),
-                format!("expected (source, destination, bandwidth, latency) and perhaps a tier, got {got} values"),
-            ));
-        }
-    };
-    let name = |field: &str| format!("{field} of link {index}");
-    Ok(LinkInput {
-        source: TOPOLOGY.number(&name("source"), source)?,
-        destination: TOPOLOGY.number(&name("destination"), destination)?,
-        bandwidth: TOPOLOGY.bandwidth(&name("bandwidth"), bandwidth)?.bytes_per_second(),
-        latency: TOPOLOGY.time(&name("latency"), latency)?.picoseconds(),
-        tier: tier.map_or(Ok("link".to_owned()), PyAnyMethods::extract)?,
-    })
 }

@@ -94,7 +94,8 @@ impl Partition {
             .into_iter()
             .map(|tiers| Self::without(topology, &tiers))
             .collect();
-        if matches!(topology.family(), Family::Ring | Family::Mesh | Family::Torus) {
+        let is_grid = matches!(topology.family(), Family::Ring | Family::Mesh | Family::Torus);
+        if is_grid && topology.ranks_per_chip() == 1 {
             // Up to extent 3 a half is a slab, which the dimension's tier gave already.
             let long = topology.shape().iter().enumerate().filter(|(_, extent)| **extent > 3);
             partitions.extend(long.map(|(dimension, _)| Self::halves(topology, dimension)));

@@ -1,6 +1,6 @@
 //! Faults: a view of a topology in which something is down, slow, late or unreliable.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 
 use super::Topology;
@@ -9,7 +9,7 @@ use super::routing::{Formula, Routing};
 use super::table::RouteTable;
 use crate::error::TopologyError;
 use crate::ids::{LinkId, NodeId, RankId};
-use crate::units::Time;
+use crate::units::{Bandwidth, Time};
 
 /// Something that is wrong with a part of a topology.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +58,8 @@ pub(super) struct Damage {
     faults: Vec<Fault>,
     /// Whether each link is down; empty while all are up.
     down: Vec<bool>,
-    slow_links: BTreeSet<LinkId>,
+    /// The rates of slow links before they were.
+    slow_links: BTreeMap<LinkId, Bandwidth>,
     errors: BTreeMap<LinkId, f64>,
     late: BTreeMap<RankId, Time>,
     slow: BTreeMap<RankId, (u32, u32)>,
@@ -113,6 +114,15 @@ impl Topology {
         self.damage.down.is_empty()
     }
 
+    /// The rate that a link would have without faults.
+    pub fn whole_bandwidth(&self, link: LinkId) -> Bandwidth {
+        self.damage
+            .slow_links
+            .get(&link)
+            .copied()
+            .unwrap_or_else(|| self.bandwidth(link))
+    }
+
     /// The share of a link's bits that come out wrong.
     pub fn bit_error_rate(&self, link: LinkId) -> f64 {
         self.damage.errors.get(&link).copied().unwrap_or(0.0)
@@ -157,8 +167,9 @@ impl Topology {
                         format!("{numerator}/{denominator} for link {link}"),
                     ));
                 }
-                once(self.damage.slow_links.insert(link), "LinkSlow", "link", link.get())?;
                 let rate = &mut self.bandwidths[link.index()];
+                let is_first = self.damage.slow_links.insert(link, *rate).is_none();
+                once(is_first, "LinkSlow", "link", link.get())?;
                 *rate = rate.fraction(numerator, denominator)?;
             }
             Fault::LinkErrors { link, bit_error_rate } => {

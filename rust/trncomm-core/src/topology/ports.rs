@@ -15,6 +15,15 @@ impl Group {
         Self { extents: [1, 1, size] }
     }
 
+    /// A group of these extents. Where there are more than three, the first of them rotate as one.
+    pub(super) fn of(extents: &[usize]) -> Self {
+        let mut of = [1; 3];
+        for (place, extent) in extents.iter().rev().filter(|&&extent| extent > 1).enumerate() {
+            of[2_usize.saturating_sub(place)] *= extent;
+        }
+        Self { extents: of }
+    }
+
     /// A port by itself.
     pub(super) const ONE: Self = Self::cycle(1);
 
@@ -40,8 +49,13 @@ struct Place {
 impl Layout {
     /// The ports of `groups`, in order. Their number was checked to be at most 2¹⁸.
     pub(super) fn new(groups: &[Group]) -> Self {
+        Self { ports: Vec::new() }.with(groups.iter().copied())
+    }
+
+    /// The same ports, and those of more groups.
+    pub(super) fn with(&self, groups: impl IntoIterator<Item = Group>) -> Self {
         let narrow = |size: usize| u32::try_from(size).expect("a node's ports were checked to be at most 2^18");
-        let mut ports = Vec::with_capacity(groups.iter().map(|group| group.size()).sum());
+        let mut ports = self.ports.clone();
         for group in groups {
             let (base, extents) = (narrow(ports.len()), group.extents.map(narrow));
             ports.extend((0..narrow(group.size())).map(|port| Place {

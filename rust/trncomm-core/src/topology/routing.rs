@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Topology;
+use super::cluster::Cluster;
+use super::cores::Cores;
 use super::fully_connected::FullyConnected;
 use super::grid::Grid;
 use super::leaf_spine::LeafSpine;
 use super::switch::Switch;
 use super::table::RouteTable;
-use super::ultracluster::UltraCluster;
 use super::ultraserver::UltraServer;
 use crate::error::TopologyError;
 use crate::ids::{LinkId, NodeId, RankId};
@@ -29,7 +30,8 @@ impl From<Formula> for Routing {
 
 /// The routes of a named shape, over links that are all up.
 ///
-/// INVARIANT: routes are as short as can be from every node, not from ranks only, so each link of a set leads one hop closer.
+/// INVARIANT: each link of a set leads one hop closer, from every node and not from ranks only. Routes are as short as can
+/// be, but for those within a server of a cluster, which don't leave it for a shorter way over its leaf.
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
     /// Ring, mesh and torus.
@@ -38,7 +40,8 @@ pub(super) enum Formula {
     Switch(Switch),
     LeafSpine(LeafSpine),
     UltraServer(UltraServer),
-    UltraCluster(UltraCluster),
+    Cluster(Cluster),
+    Cores(Cores),
 }
 
 impl Formula {
@@ -51,7 +54,8 @@ impl Formula {
             Self::Switch(switch) => switch.port(at, to),
             Self::LeafSpine(clos) => clos.port(at, to),
             Self::UltraServer(server) => server.port(at, to),
-            Self::UltraCluster(cluster) => cluster.port(at, to),
+            Self::Cluster(cluster) => cluster.port(at, to),
+            Self::Cores(cores) => cores.port(at, to),
         }
     }
 
@@ -71,8 +75,30 @@ impl Formula {
         match self {
             Self::Switch(switch) => switch.choices(at.index()),
             Self::LeafSpine(clos) => clos.choices(at.index()),
-            Self::UltraCluster(cluster) => cluster.choices(at.index()),
+            Self::Cluster(cluster) => cluster.choices(at.index()),
+            Self::Cores(cores) => cores.choices(at.index()),
             Self::Grid(_) | Self::FullyConnected(_) | Self::UltraServer(_) => 0..0,
+        }
+    }
+
+    /// See [`Topology::channels`].
+    pub(super) fn channels(&self) -> u8 {
+        match self {
+            Self::Grid(grid) if grid.has_circles() => 2,
+            Self::Cluster(cluster) => cluster.channels(),
+            Self::Cores(cores) => cores.channels(),
+            Self::Grid(_) | Self::FullyConnected(_) | Self::Switch(_) | Self::LeafSpine(_) | Self::UltraServer(_) => 1,
+        }
+    }
+
+    /// Whether a link of that tier crosses the dateline of a grid.
+    pub(super) fn crosses_dateline(&self, tier: usize, from: usize, to: usize) -> bool {
+        match self {
+            // INVARIANT: the tiers of a grid are its dimensions, also where other tiers follow.
+            Self::Grid(grid) => grid.crosses_dateline(tier, from, to),
+            Self::Cluster(cluster) => cluster.crosses_dateline(tier, from, to),
+            Self::Cores(cores) => cores.crosses_dateline(tier, from, to),
+            Self::FullyConnected(_) | Self::Switch(_) | Self::LeafSpine(_) | Self::UltraServer(_) => false,
         }
     }
 }
@@ -175,16 +201,12 @@ impl Topology {
     ///
     /// A dateline is a place. Where channels matter, with finite buffers or turns, a ring isn't the same from every rank.
     pub fn channel(&self, previous: Option<(LinkId, u8)>, link: LinkId) -> u8 {
-        let Routing::Formula(Formula::Grid(grid)) = &self.routing else {
+        let Routing::Formula(formula) = &self.routing else {
             return 0;
         };
-        // INVARIANT: the tiers of a grid are its dimensions.
         let dimension = self.tier(link);
-        if grid.crosses_dateline(
-            usize::from(dimension),
-            self.source(link).index(),
-            self.destination(link).index(),
-        ) {
+        let (from, to) = (self.source(link).index(), self.destination(link).index());
+        if formula.crosses_dateline(usize::from(dimension), from, to) {
             return 1;
         }
         match previous {
@@ -204,8 +226,8 @@ impl Topology {
     /// Nothing is promised for a list of links, nor where links are down on any shape but a ring: detours turn as they must.
     pub fn channels(&self) -> u8 {
         match &self.routing {
-            Routing::Formula(Formula::Grid(grid)) if grid.has_circles() => 2,
-            _ => 1,
+            Routing::Formula(formula) => formula.channels(),
+            Routing::Table(_) => 1,
         }
     }
 

@@ -9,26 +9,22 @@ use crate::error::TopologyError;
 /// A chip's ports: its server's switch, its rack's switch, then the other racks by how far ahead they are.
 const SERVER_PORT: usize = 0;
 const RACK_PORT: usize = 1;
-pub(super) const FIRST_PEER_PORT: usize = 2;
+const FIRST_PEER_PORT: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UltraServer {
-    pub(super) racks: usize,
-    pub(super) servers: usize,
-    pub(super) chips: usize,
+    racks: usize,
+    servers: usize,
+    chips: usize,
 }
 
 impl UltraServer {
-    pub(super) fn rack_size(self) -> usize {
+    fn rack_size(self) -> usize {
         self.servers * self.chips
     }
 
-    pub(super) fn ranks(self) -> usize {
+    fn ranks(self) -> usize {
         self.racks * self.rack_size()
-    }
-
-    pub(super) fn server_switches(self) -> usize {
-        self.racks * self.servers
     }
 
     /// The switch of a server, counted over all racks.
@@ -62,36 +58,26 @@ impl UltraServer {
     }
 }
 
-/// The first chip, server's switch and rack's switch of an UltraServer.
-pub(super) struct Nodes {
-    pub(super) chips: usize,
-    pub(super) server_switches: usize,
-    pub(super) rack_switches: usize,
-}
-
 impl UltraServer {
-    /// Adds all cables between nodes from these on: those of servers, of racks, and between racks.
-    pub(super) fn add_cables(self, wiring: &mut Wiring, nodes: &Nodes, [server, rack, between]: [LinkSpec; 3]) {
+    /// Adds all cables: those of servers, of racks, and between racks.
+    fn add_cables(self, wiring: &mut Wiring, [server, rack, between]: [LinkSpec; 3]) {
         let tiers = ["server", "rack", "between-racks"].map(|label| wiring.add_tier(label));
         for chip in 0..self.ranks() {
-            let end = |port| End {
-                node: nodes.chips + chip,
-                port,
-            };
+            let end = |port| End { node: chip, port };
             let server_switch = End {
-                node: nodes.server_switches + chip / self.chips,
+                node: self.server_switch(chip / self.chips),
                 port: chip % self.chips,
             };
             wiring.add_cable(end(SERVER_PORT), server_switch, server, tiers[0]);
             let own_rack = chip / self.rack_size();
             let rack_switch = End {
-                node: nodes.rack_switches + own_rack,
+                node: self.rack_switch(own_rack),
                 port: chip % self.rack_size(),
             };
             wiring.add_cable(end(RACK_PORT), rack_switch, rack, tiers[1]);
             for other in own_rack + 1..self.racks {
                 let peer = End {
-                    node: nodes.chips + chip + (other - own_rack) * self.rack_size(),
+                    node: chip + (other - own_rack) * self.rack_size(),
                     port: self.peer_port(other, own_rack),
                 };
                 wiring.add_cable(end(self.peer_port(own_rack, other)), peer, between, tiers[2]);
@@ -143,12 +129,7 @@ impl Topology {
             }],
         );
 
-        let nodes = Nodes {
-            chips: 0,
-            server_switches: shape.server_switch(0),
-            rack_switches: shape.rack_switch(0),
-        };
-        shape.add_cables(&mut wiring, &nodes, [server_link, rack_link, between_link]);
+        shape.add_cables(&mut wiring, [server_link, rack_link, between_link]);
         Ok(wiring.finish(
             Family::UltraServer,
             vec![racks, servers, chips],

@@ -86,6 +86,12 @@ impl Wiring {
         narrow(self.layouts.len() - 1)
     }
 
+    /// Adds a layout of another topology, with one more group of ports or without.
+    pub(super) fn add_layout_with(&mut self, layout: &Layout, more: Option<Group>) -> u32 {
+        self.layouts.push(layout.with(more));
+        narrow(self.layouts.len() - 1)
+    }
+
     /// Adds one node of a layout added before.
     pub(super) fn add_node(&mut self, layout: u32) {
         self.node_layouts.push(layout);
@@ -116,6 +122,8 @@ impl Wiring {
             family,
             ranks: shape.iter().product(),
             shape,
+            ranks_per_chip: 1,
+            server: None,
             out_links: Adjacency::new(nodes, &self.sources, &self.output_ports),
             in_links: Adjacency::new(nodes, &self.destinations, &self.input_ports),
             sources: self.sources,

@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use trncomm_core::ids::{LinkId, RankId};
-use trncomm_core::topology::{ClusterLinks, Endpoint, Fabric, Fault, Forwarding, Policy, Topology, Touches};
+use trncomm_core::topology::{
+    ClusterLinks, Endpoint, Fabric, FabricLinks, Fault, Forwarding, Leaves, Policy, Topology, Touches,
+};
 use trncomm_core::units::Time;
 
 use super::networks::{link, packet_format, with_memory};
@@ -17,6 +19,11 @@ pub fn cluster_links() -> ClusterLinks {
         spine: link(20_000_000_000, 300),
         core: link(25_000_000_000, 310),
     }
+}
+
+pub fn fabric_links() -> FabricLinks {
+    let ClusterLinks { leaf, spine, core, .. } = cluster_links();
+    FabricLinks { leaf, spine, core }
 }
 
 /// Every named shape, small, of links that are alike or alike by tier.
@@ -42,6 +49,15 @@ pub fn shapes() -> impl Strategy<Value = Topology> {
         }),
         (1..4_usize, 1..4_usize, 1..3_usize, 1..3_usize).prop_map(move |(pods, each, racks, chips)| {
             Topology::ultracluster(pods, each, (racks, 1, chips), cluster_links()).expect("pods")
+        }),
+        (1..3_usize, 1..3_usize, 1..4_usize, any::<bool>()).prop_map(move |(pods, each, extent, on_rails)| {
+            let torus = Topology::torus(&[extent, 2], &[a(), b()]).expect("a torus");
+            let leaves = if on_rails { Leaves::Rails(2) } else { Leaves::Racks(1) };
+            Topology::cluster(torus, pods, each, leaves, fabric_links()).expect("pods of tori")
+        }),
+        (1..3_usize, 1..5_usize, 1..4_usize).prop_map(move |(x, y, cores)| {
+            let torus = Topology::torus(&[x, y], &[a(), b()]).expect("a torus");
+            torus.with_cores(cores, link(300_000_000_000, 20)).expect("cores")
         }),
     ]
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trncomm_core::ids::{LinkId, NodeId, RankId};
 use trncomm_core::topology::{Fault, Topology};
 
-use super::{every_shape, spec};
+use super::{every_shape, joined_twice, spec};
 
 /// A buffer at the end of a link.
 type Buffer = (LinkId, u8);
@@ -54,6 +54,7 @@ fn is_safe(topology: &Topology) -> bool {
 #[test]
 fn no_shape_can_wait_for_itself_on_its_channels() {
     let mut shapes = every_shape();
+    shapes.extend(joined_twice());
     shapes.push(Topology::torus(&[5, 6], &[spec(64, 500)]).expect("a torus"));
     for topology in shapes {
         assert!(is_safe(&topology), "{} {:?}", topology.name(), topology.shape());

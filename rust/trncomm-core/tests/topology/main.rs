@@ -10,8 +10,9 @@ mod ties;
 
 use std::collections::VecDeque;
 
+use trncomm_core::error::TopologyError;
 use trncomm_core::ids::{LinkId, NodeId};
-use trncomm_core::topology::{ClusterLinks, LinkInput, LinkSpec, Topology};
+use trncomm_core::topology::{ClusterLinks, FabricLinks, Leaves, LinkInput, LinkSpec, Topology};
 use trncomm_core::units::{Bandwidth, Time};
 
 /// A link of that many GB/s and nanoseconds.
@@ -80,10 +81,63 @@ fn every_shape() -> Vec<Topology> {
         };
         shapes.push(Topology::ultracluster(pods, each, (racks, servers, chips), links));
     }
+    shapes.extend(with_cores());
     shapes
         .into_iter()
         .collect::<Result<_, _>>()
         .expect("all of these can be built")
+}
+
+/// Two racks of two servers of two chips, in clusters.
+fn of_ultraservers(pods: usize, each: usize, leaves: Leaves) -> Result<Topology, TopologyError> {
+    let link = spec(64, 500);
+    let server = Topology::ultraserver(2, 2, 2, link, link, link)?;
+    Topology::cluster(server, pods, each, leaves, fabric(link))
+}
+
+fn fabric(link: LinkSpec) -> FabricLinks {
+    FabricLinks {
+        leaf: link,
+        spine: link,
+        core: link,
+    }
+}
+
+/// Several cores on each chip of a shape of each kind.
+fn with_cores() -> Vec<Result<Topology, TopologyError>> {
+    let (link, core) = (spec(64, 500), spec(300, 0));
+    let shapes = [
+        Topology::ring(5, link),
+        Topology::mesh(&[2, 3], &[link]),
+        Topology::torus(&[4, 4], &[link]),
+        Topology::fully_connected(3, link),
+        Topology::switch(4, 2, link),
+        Topology::leaf_spine(2, 3, 2, link, link),
+        Topology::ultraserver(2, 3, 2, link, link, link),
+        of_ultraservers(2, 1, Leaves::Racks(2)),
+    ];
+    let several = shapes.into_iter().zip([2, 3, 4, 2, 8, 3, 4, 2]);
+    several
+        .map(|(shape, cores)| shape.and_then(|shape| shape.with_cores(cores, core)))
+        .collect()
+}
+
+/// Clusters whose routes within a server stay there though a leaf joins chips that are further apart.
+fn joined_twice() -> Vec<Topology> {
+    let link = spec(64, 500);
+    let torus = |extents: &[usize]| Topology::torus(extents, &[link]).expect("a torus");
+    let cluster = |extents, pods, each, leaves| Topology::cluster(torus(extents), pods, each, leaves, fabric(link));
+    [
+        cluster(&[4, 4], 2, 2, Leaves::Racks(1)),
+        cluster(&[5, 2], 1, 3, Leaves::Racks(5)),
+        cluster(&[4, 4], 2, 2, Leaves::Rails(4)),
+        cluster(&[3, 4], 3, 1, Leaves::Rails(2)),
+        of_ultraservers(2, 2, Leaves::Rails(2)),
+        of_ultraservers(1, 3, Leaves::Rails(4)),
+    ]
+    .into_iter()
+    .collect::<Result<_, _>>()
+    .expect("all of these can be built")
 }
 
 /// The same links as a list, which is routed by breadth-first search.

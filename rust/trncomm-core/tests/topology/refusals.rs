@@ -1,11 +1,11 @@
 //! What can't be built is refused before anything is allocated, with an error that names the value.
 
 use trncomm_core::error::TopologyError;
-use trncomm_core::ids::RankId;
-use trncomm_core::topology::{LinkInput, PacketFormat, Topology};
+use trncomm_core::ids::{LinkId, RankId};
+use trncomm_core::topology::{Fault, Leaves, LinkInput, PacketFormat, Topology};
 use trncomm_core::units::Bytes;
 
-use super::spec;
+use super::{fabric, spec};
 
 fn message(result: Result<Topology, TopologyError>) -> String {
     result.expect_err("this can't be built").to_string()
@@ -196,4 +196,39 @@ fn packets_without_payload_or_beyond_a_size_are_refused() {
     assert_eq!(empty.to_string(), "payload must be above 0 bytes, got 0 B");
     assert!(PacketFormat::new(Bytes::new(u64::MAX), Bytes::new(1)).is_err());
     assert_eq!(PacketFormat::default().payload(), Bytes::new(4096));
+}
+
+#[test]
+fn servers_and_leaves_that_make_no_cluster_are_refused_by_name() {
+    let link = spec(64, 500);
+    let torus = || Topology::torus(&[4, 4], &[link]).expect("a torus");
+    let cluster = |server, leaves| message(Topology::cluster(server, 2, 2, leaves, fabric(link)));
+    let is_down = torus()
+        .with_faults(&[Fault::LinkDown(LinkId::new(0))])
+        .expect("a torus");
+    assert!(cluster(is_down, Leaves::Racks(1)).contains("got torus with faults"));
+    let cores = torus().with_cores(2, link).expect("cores");
+    assert!(cluster(cores, Leaves::Racks(1)).contains("of one rank a chip"));
+    let mesh = Topology::mesh(&[4, 4], &[link]).expect("a mesh");
+    assert!(cluster(mesh, Leaves::Racks(1)).contains("got mesh of 16 ranks"));
+    assert!(cluster(torus(), Leaves::Racks(3)).starts_with("racks must be a divisor of the 16 chips"));
+    assert!(cluster(torus(), Leaves::Racks(0)).starts_with("racks must be a divisor"));
+    assert!(cluster(torus(), Leaves::Rails(32)).starts_with("rails must be a divisor"));
+    let many = Topology::cluster(torus(), usize::MAX, usize::MAX, Leaves::Racks(1), fabric(link));
+    assert!(message(many).contains("nodes"));
+}
+
+#[test]
+fn cores_are_refused_on_what_has_cores_or_faults() {
+    let link = spec(64, 500);
+    let ring = || Topology::ring(4, link).expect("a ring");
+    assert_eq!(
+        message(ring().with_cores(0, link)),
+        "ranks_per_chip must be at least 1, got 0"
+    );
+    let cores = ring().with_cores(2, link).expect("cores");
+    assert!(message(cores.with_cores(2, link)).contains("a network of one rank a chip"));
+    let is_down = ring().with_faults(&[Fault::LinkDown(LinkId::new(0))]).expect("a ring");
+    assert!(message(is_down.with_cores(2, link)).contains("without faults"));
+    assert!(message(ring().with_cores(usize::MAX, link)).contains("nodes"));
 }

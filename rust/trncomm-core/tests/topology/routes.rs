@@ -3,7 +3,7 @@
 use trncomm_core::ids::{LinkId, NodeId, RankId};
 use trncomm_core::topology::{LinkInput, Topology};
 
-use super::{as_list, every_shape, spec};
+use super::{as_list, every_shape, joined_twice, spec};
 
 fn route(topology: &Topology, from: usize, to: usize) -> Vec<LinkId> {
     let mut path = Vec::new();
@@ -48,9 +48,64 @@ fn assert_routes_are_paths(topology: &Topology) {
 
 #[test]
 fn every_route_is_a_path_to_its_destination() {
-    for topology in every_shape() {
+    for topology in every_shape().into_iter().chain(joined_twice()) {
         assert_routes_are_paths(&topology);
     }
+}
+
+#[test]
+fn routes_within_a_server_of_a_cluster_are_the_servers_own() {
+    for topology in joined_twice() {
+        let (server, _) = topology.server().expect("a cluster");
+        let chips = server.ranks();
+        for number in 0..topology.ranks() / chips {
+            for (from, to) in (0..chips).flat_map(|from| (0..chips).map(move |to| (from, to))) {
+                // Switches have other numbers in the cluster, so that chips are compared, and links counted.
+                let inside = stops(server, from, to);
+                let there = stops(&topology, number * chips + from, number * chips + to);
+                assert_eq!(inside.len(), there.len());
+                let relays = inside.iter().filter(|&&stop| stop < chips);
+                let there = there.into_iter().filter(|&stop| stop < topology.ranks());
+                assert!(relays.map(|stop| number * chips + stop).eq(there));
+            }
+        }
+    }
+}
+
+#[test]
+fn routes_between_servers_go_up_and_down_once() {
+    for topology in joined_twice() {
+        let (server, _) = topology.server().expect("a cluster");
+        let pod = topology.ranks() / topology.shape()[0];
+        for to in server.ranks()..topology.ranks() {
+            let stops = stops(&topology, 0, to);
+            let most = if to < pod { 4 } else { 6 };
+            assert!(stops.len() == 2 || stops.len() == most, "{stops:?}");
+            assert!(stops[..stops.len() - 1].iter().all(|&stop| stop >= topology.ranks()));
+        }
+    }
+}
+
+#[test]
+fn cores_of_one_chip_are_two_links_apart_and_share_the_ports_of_the_chip() {
+    let torus = Topology::torus(&[4, 4], &[spec(128, 200)]).expect("a torus");
+    let cores = torus.clone().with_cores(4, spec(368, 0)).expect("cores");
+    assert_eq!((cores.ranks(), cores.chips(), cores.shape()), (64, 16, &[4, 4, 4][..]));
+    assert_eq!(stops(&cores, 5, 6), [64 + 1, 6]);
+    for (from, to) in [(0, 63), (9, 50)] {
+        let chips: Vec<usize> = stops(&torus, from / 4, to / 4).iter().map(|chip| 64 + chip).collect();
+        assert_eq!(
+            stops(&cores, from, to),
+            [&[64 + from / 4], chips.as_slice(), &[to]].concat()
+        );
+    }
+}
+
+#[test]
+fn one_rank_a_chip_changes_nothing() {
+    let torus = Topology::torus(&[4, 4], &[spec(128, 200)]).expect("a torus");
+    let same = torus.clone().with_cores(1, spec(368, 0)).expect("the torus");
+    assert_eq!((same.nodes(), same.links()), (torus.nodes(), torus.links()));
 }
 
 #[test]
