@@ -34,7 +34,9 @@ def test_every_figure_is_a_keyword_and_every_keyword_a_figure(name: str) -> None
 
 @pytest.mark.parametrize("name", machines.names())
 def test_every_machine_runs_a_collective_and_bears_its_name(name: str) -> None:
-    topology = machines.build(name, overrides={"ultraservers": 2} if name.endswith("ultracluster") else None)
+    number = {figure.name for figure in machines.figures(name)} & {"ultraservers", "instances"}
+    is_cluster = any(figure.name == "pod" for figure in machines.figures(name))
+    topology = machines.build(name, overrides={max(number): 2} if is_cluster else None)
     assert topology.name == name
     assert tc.simulate(topology, "all_gather", "64KiB", algorithm="ring", model="loggp").time_ps > 0
 
@@ -179,3 +181,51 @@ def test_a_misspelt_name_gets_the_nearest(
 ) -> None:
     with pytest.raises(tc.TopologyError, match=message):
         machines.build(name, profile=profile, overrides=overrides)
+
+
+@pytest.mark.heavy
+def test_an_all_reduce_over_half_a_million_chips_is_run_by_one_of_them() -> None:
+    cluster = tc.machines.rainier()
+    assert (cluster.ranks, cluster.shape) == (499_968, (558, 14, 4, 4, 4))
+    schedule = tc.build(cluster, "all_reduce", "hierarchical")
+    result = tc.run(cluster, schedule, cluster.ranks * 1024, model="flow")
+    assert (result.ranks_run, result.messages) == (1, cluster.ranks * 2 * (557 + 13 + 3 + 3 + 3))
+
+
+def test_ranks_of_a_chip_share_its_ports_and_divide_its_memory() -> None:
+    chips, cores = tc.machines.trn2(), tc.machines.trn2(ranks_per_chip=4)
+    assert (cores.ranks, cores.shape, cores.ranks_per_chip) == (64, (4, 4, 4), 4)
+    assert [cores.node_name(node) for node in (63, 64, 79)] == ["core 63", "chip 64", "chip 79"]
+    assert cores.links == chips.links + 2 * 64
+    assert chips.endpoint.memory_bandwidth is not None
+    assert cores.endpoint.memory_bandwidth == chips.endpoint.memory_bandwidth // 4
+
+
+def test_kangaring_with_four_ranks_a_chip_takes_half_the_steps_of_a_ring_over_pairs_or_less() -> None:
+    """15 steps between 16 chips and some within them, against 63 of a ring over all ranks."""
+    cores = tc.machines.trn2(ranks_per_chip=4)
+    times = {
+        name: tc.simulate(cores, "all_gather", "64KiB", algorithm=name, model="loggp").time_ps
+        for name in ("kangaring", "ring")
+    }
+    assert times["kangaring"] < times["ring"] / 2
+
+
+@pytest.mark.parametrize(
+    ("rails", "leaves"),
+    [
+        (None, 2),
+        # Four chips in a row are below four leaves, and equal chips of both instances below one.
+        (4, 4),
+    ],
+)
+def test_leaves_are_racks_or_rails(rails: int | None, leaves: int) -> None:
+    cluster = machines.build("trn2-ultracluster", overrides={"instances": 2, "rails": rails})
+    of_chips = cluster.link_tier == cluster.tiers.index("leaf")
+    up = of_chips & (cluster.link_source < cluster.ranks)
+    assert len(set(cluster.link_destination[up].tolist())) == leaves
+    # Over one leaf where both chips are below it, over a spine where not.
+    assert len(cluster.route(0, 16)) == (4 if rails is None else 2)
+    assert (cluster.racks, cluster.rails) == ((1, None) if rails is None else (None, 4))
+    assert cluster.server is not None
+    assert cluster.server.shape == (4, 4)

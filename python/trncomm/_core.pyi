@@ -1,9 +1,11 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from os import PathLike
 from types import EllipsisType
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
+from networkx import Graph, MultiDiGraph
 from numpy.typing import NDArray
 
 from trncomm.choice import Choice
@@ -104,12 +106,31 @@ class Topology:
         core: tuple[int | str, int | str],
     ) -> Topology: ...
     @staticmethod
+    def cluster(
+        server: Topology,
+        pods: int,
+        servers: int,
+        *,
+        racks: int | None = None,
+        rails: int | None = None,
+        leaf: tuple[int | str, int | str],
+        spine: tuple[int | str, int | str],
+        core: tuple[int | str, int | str],
+    ) -> Topology: ...
+    @staticmethod
     def from_links(
         ranks: int,
         links: Sequence[tuple[int, int, int | str, int | str] | tuple[int, int, int | str, int | str, str]],
         *,
         switches: int = 0,
     ) -> Topology: ...
+    @staticmethod
+    def from_networkx(
+        graph: Graph[Any], *, bandwidth: int | str | None = None, latency: int | str | None = None
+    ) -> Topology: ...
+    def to_networkx(self) -> MultiDiGraph[int]: ...
+    def write(self, path: str | PathLike[str]) -> None: ...
+    def with_cores(self, ranks_per_chip: int, *, bandwidth: int | str, latency: int | str) -> Topology: ...
     def with_endpoint(
         self,
         *,
@@ -156,6 +177,16 @@ class Topology:
     @property
     def name(self) -> str: ...
     @property
+    def family(self) -> str: ...
+    @property
+    def ranks_per_chip(self) -> int: ...
+    @property
+    def server(self) -> Topology | None: ...
+    @property
+    def racks(self) -> int | None: ...
+    @property
+    def rails(self) -> int | None: ...
+    @property
     def ranks(self) -> int: ...
     @property
     def nodes(self) -> int: ...
@@ -171,6 +202,8 @@ class Topology:
     def link_destination(self) -> NDArray[np.uint32]: ...
     @property
     def link_bandwidth(self) -> NDArray[np.uint64]: ...
+    @property
+    def link_whole_bandwidth(self) -> NDArray[np.uint64]: ...
     @property
     def link_latency_ps(self) -> NDArray[np.uint64]: ...
     @property
@@ -225,6 +258,8 @@ class Fabric:
 
 @final
 class Fault:
+    @property
+    def text(self) -> str: ...
     def __eq__(self, value: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 

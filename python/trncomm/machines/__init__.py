@@ -29,12 +29,18 @@ __all__ = [
     "machine",
     "names",
     "nvlink_72",
+    "rainier",
     "tpu_v4_pod",
     "trn1",
+    "trn1_ultracluster",
     "trn1n",
+    "trn1n_ultracluster",
     "trn2",
+    "trn2_ultracluster",
     "trn2_ultraserver",
+    "trn2_ultraserver_cluster",
     "trn3_ultracluster",
+    "trn3_ultracluster_gen1",
     "trn3_ultraserver",
     "trn3_ultraserver_gen1",
     "ultracluster",
@@ -57,7 +63,46 @@ class _Torus(_Network, total=False):
     """Chips along each dimension, the last one counting fastest."""
 
 
-class _TorusOfInstances(_Torus, total=False):
+class _Cores(Settings, total=False):
+    """Keywords of machines whose chips can run several ranks."""
+
+    ranks_per_chip: int
+    """Ranks of a chip, logical cores of Neuron; what is a chip's is shared among them."""
+    core_bandwidth: Rate
+    """From a rank to its chip, each way; means nothing with 1 rank a chip."""
+    core_latency: Duration
+    """Of that link; a path between ranks of one chip passes two."""
+
+
+class _Fabric(Settings, total=False):
+    """Keywords of a network between servers."""
+
+    pod: int
+    """Servers below one set of spines."""
+    rails: int
+    """Leaves of a pod, each for chips in equal places of its servers; a leaf a rack if left out."""
+    fabric_bandwidth: Rate
+    """From a chip to its leaf."""
+    fabric_latency: Duration
+    """Of that link; a path passes two."""
+    switch_latency: Duration
+    """Of a link between leaf and spine, or spine and core."""
+    oversubscription: int
+    """How many times less rate the links above leaves have than those below."""
+
+
+class _Instance(_Torus, _Cores, total=False):
+    """Keywords of an instance that is a torus."""
+
+
+class _InstanceCluster(_Instance, _Fabric, total=False):
+    """Keywords of many instances that are tori."""
+
+    instances: int
+    """How many."""
+
+
+class _TorusOfInstances(_Instance, total=False):
     """Keywords of instances that are tori, joined by rings."""
 
     instances: int
@@ -68,7 +113,7 @@ class _TorusOfInstances(_Torus, total=False):
     """Of that link."""
 
 
-class _UltraServer(Settings, total=False):
+class _UltraServer(_Cores, total=False):
     """Keywords of a switched UltraServer; bandwidths are of one chip, each way."""
 
     racks: int
@@ -91,21 +136,18 @@ class _UltraServer(Settings, total=False):
     """Of that link."""
 
 
-class _UltraCluster(_UltraServer, total=False):
-    """Keywords of many UltraServers."""
+class _UltraCluster(_UltraServer, _Fabric, total=False):
+    """Keywords of many switched UltraServers."""
 
     ultraservers: int
     """How many."""
-    pod: int
-    """UltraServers below one set of spines."""
-    fabric_bandwidth: Rate
-    """From a chip to the leaf of its rack."""
-    fabric_latency: Duration
-    """Of that link; a path passes two."""
-    switch_latency: Duration
-    """Of a link between leaf and spine, or spine and core."""
-    oversubscription: int
-    """How many times less rate the links above leaves have than those below."""
+
+
+class _ToriCluster(_TorusOfInstances, _Fabric, total=False):
+    """Keywords of many UltraServers that are tori."""
+
+    ultraservers: int
+    """How many."""
 
 
 class _Planes(_Network, total=False):
@@ -135,7 +177,7 @@ class _FatTree(_Network, total=False):
     """Ports a switch."""
 
 
-def trn1(**changed: Unpack[_Torus]) -> Topology:
+def trn1(**changed: Unpack[_Instance]) -> Topology:
     """Build trn1.32xlarge: 16 Trainium1 chips on a 4 by 4 torus.
 
     What is not given is as `figures("trn1")` lists it; so with all machines.
@@ -152,12 +194,12 @@ def trn1(**changed: Unpack[_Torus]) -> Topology:
     return build("trn1", overrides=changed)
 
 
-def trn1n(**changed: Unpack[_Torus]) -> Topology:
+def trn1n(**changed: Unpack[_Instance]) -> Topology:
     """Build trn1n.32xlarge: as `trn1`, with links of twice the rate."""
     return build("trn1n", overrides=changed)
 
 
-def trn2(**changed: Unpack[_Torus]) -> Topology:
+def trn2(**changed: Unpack[_Instance]) -> Topology:
     """Build trn2.48xlarge: 16 Trainium2 chips on a 4 by 4 torus.
 
     A chip's memory is part of it: it binds large reductions before the links do.
@@ -174,6 +216,45 @@ def trn2_ultraserver(**changed: Unpack[_TorusOfInstances]) -> Topology:
         (4, 4, 4)
     """
     return build("trn2-ultraserver", overrides=changed)
+
+
+def trn1_ultracluster(**changed: Unpack[_InstanceCluster]) -> Topology:
+    """Build trn1 instances on a network of leaves, spines and cores: 1,875 of them unless set, 30,000 chips."""
+    return build("trn1-ultracluster", overrides=changed)
+
+
+def trn1n_ultracluster(**changed: Unpack[_InstanceCluster]) -> Topology:
+    """Build trn1n instances on a network of leaves, spines and cores: as `trn1_ultracluster`, with twice the rates."""
+    return build("trn1n-ultracluster", overrides=changed)
+
+
+def trn2_ultracluster(**changed: Unpack[_InstanceCluster]) -> Topology:
+    """Build trn2 instances on a network of leaves, spines and cores: 1,024 of them unless set, 16,384 chips.
+
+    Examples:
+        >>> import trncomm as tc
+        >>> tc.machines.trn2_ultracluster(instances=32, ranks_per_chip=4).shape
+        (2, 16, 4, 4, 4)
+    """
+    return build("trn2-ultracluster", overrides=changed)
+
+
+def trn2_ultraserver_cluster(**changed: Unpack[_ToriCluster]) -> Topology:
+    """Build Trn2 UltraServers on a network of leaves, spines and cores: 256 of them unless set, 16,384 chips."""
+    return build("trn2-ultraserver-cluster", overrides=changed)
+
+
+def rainier(**changed: Unpack[_ToriCluster]) -> Topology:
+    """Build a cluster as large as Project Rainier: 7,812 Trn2 UltraServers, about 500,000 Trainium2 chips.
+
+    Takes 300 MB. Flow and loggp run what all chips do alike as one of them.
+
+    Examples:
+        >>> import trncomm as tc
+        >>> tc.machines.rainier(ultraservers=24).shape
+        (2, 12, 4, 4, 4)
+    """
+    return build("rainier", overrides=changed)
 
 
 def trn3_ultraserver(*, profile: Profile = "link-table", **changed: Unpack[_UltraServer]) -> Topology:
@@ -217,6 +298,11 @@ def trn3_ultracluster(*, profile: Profile = "link-table", **changed: Unpack[_Ult
         (2, 10, 2, 18, 4)
     """
     return build("trn3-ultracluster", profile=profile, overrides=changed)
+
+
+def trn3_ultracluster_gen1(*, profile: Profile = "link-table", **changed: Unpack[_UltraCluster]) -> Topology:
+    """Build Trn3 Gen1 UltraServers on a network of leaves, spines and cores: 1,568 of them unless set."""
+    return build("trn3-ultracluster-gen1", profile=profile, overrides=changed)
 
 
 ultracluster = trn3_ultracluster

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
+from trncomm import _core
 from trncomm.errors import TopologyError
-from trncomm.machines.figures import Figure, count, counts, optional
+from trncomm.machines.figures import Figure, count, counts, optional, quantity
 
 if TYPE_CHECKING:
-    from trncomm import _core
     from trncomm.machines.figures import Value, Values
     from trncomm.quantities import Duration, Rate, Size
 
@@ -93,16 +93,21 @@ def settings(*changed: Figure, fabric: str) -> tuple[Figure, ...]:
 
 
 def dress(topology: _core.Topology, values: Values) -> _core.Topology:
-    """The topology with the costs at its chips, its packets and its fabric."""
-    memory = optional("memory_bandwidth", values["memory_bandwidth"])
+    """The topology with the ranks of its chips, the costs at them, its packets and its fabric."""
+    cores = count("ranks_per_chip", values.get("ranks_per_chip", 1))
+    if "ranks_per_chip" in values:
+        topology = topology.with_cores(
+            cores, bandwidth=quantity(values, "core_bandwidth"), latency=quantity(values, "core_latency")
+        )
+    memory = _share(values, "memory_bandwidth", cores)
     queues = values["queues"]
     return (
         topology.with_endpoint(
             launch=optional("launch", values["launch"]),
             completion=optional("completion", values["completion"]),
-            reduction_bandwidth=optional("reduction_bandwidth", values["reduction_bandwidth"]),
-            copy_bandwidth=optional("copy_bandwidth", values["copy_bandwidth"]),
-            queues=None if queues is None else count("queues", queues),
+            reduction_bandwidth=_share(values, "reduction_bandwidth", cores),
+            copy_bandwidth=_share(values, "copy_bandwidth", cores),
+            queues=None if queues is None else max(count("queues", queues) // cores, min(1, count("queues", queues))),
             memory_bandwidth=memory,
             # Touches mean nothing without a memory.
             touches=None if memory is None else _touches(values["touches"]),
@@ -122,6 +127,12 @@ def dress(topology: _core.Topology, values: Values) -> _core.Topology:
             seed=count("seed", values["seed"]),
         )
     )
+
+
+def _share(values: Values, name: str, cores: int) -> int | str | None:
+    """What one of a chip's ranks has of a rate of the chip, None where that is left out."""
+    whole = optional(name, values[name])
+    return whole if whole is None or cores == 1 else max(_core.parse_bandwidth(whole) // cores, 1)
 
 
 def _touches(value: Value) -> tuple[int, int, int]:

@@ -9,9 +9,11 @@ from trncomm.errors import TopologyError
 from trncomm.machines.figures import count, counts, quantity, rate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from trncomm.machines.figures import Values
 
-__all__ = ["dragonfly", "fat_tree", "planes", "torus", "torus_of_instances", "ultracluster", "ultraserver"]
+__all__ = ["cluster", "dragonfly", "fat_tree", "planes", "torus", "torus_of_instances", "ultraserver"]
 
 
 def torus(values: Values) -> _core.Topology:
@@ -44,35 +46,41 @@ def ultraserver(values: Values) -> _core.Topology:
     )
 
 
-def ultracluster(values: Values) -> _core.Topology:
-    """UltraServers in pods, on a network of leaves, spines and cores."""
-    ultraservers = count("ultraservers", values["ultraservers"])
-    if ultraservers < 1:
-        raise TopologyError(f"ultraservers must be at least 1, got {ultraservers}")
-    told = values["pod"]
-    each = max(d for d in range(1, 17) if ultraservers % d == 0) if told is None else count("pod", told)
-    if each < 1 or ultraservers % each:
-        raise TopologyError(f"pod must be a number that divides {ultraservers} ultraservers, got {each}")
-    oversubscription = count("oversubscription", values["oversubscription"])
-    if oversubscription < 1:
-        raise TopologyError(f"oversubscription must be at least 1, got {oversubscription}")
-    speed = _core.parse_bandwidth(rate(values, "fabric_bandwidth"))
-    upper = max(speed // oversubscription, 1)
+def cluster(of: Callable[[Values], _core.Topology], number: str) -> Callable[[Values], _core.Topology]:
+    """What builds pods of servers, on a network of leaves, spines and cores.
 
-    def link(name: str) -> tuple[int | str, int | str]:
-        return rate(values, f"{name}_bandwidth"), quantity(values, f"{name}_latency")
+    Args:
+        of: Builds a server from the same figures.
+        number: The figure that says how many servers there are.
+    """
 
-    return _core.Topology.ultracluster(
-        ultraservers // each,
-        each,
-        *(count(name, values[name]) for name in ("racks", "servers", "chips")),
-        server=link("server"),
-        rack=link("rack"),
-        between=link("between"),
-        leaf=(speed, quantity(values, "fabric_latency")),
-        spine=(upper, quantity(values, "switch_latency")),
-        core=(upper, quantity(values, "switch_latency")),
-    )
+    def construct(values: Values) -> _core.Topology:
+        servers = count(number, values[number])
+        if servers < 1:
+            raise TopologyError(f"{number} must be at least 1, got {servers}")
+        told = values["pod"]
+        each = max(d for d in range(1, 17) if servers % d == 0) if told is None else count("pod", told)
+        if each < 1 or servers % each:
+            raise TopologyError(f"pod must be a number that divides {servers} {number}, got {each}")
+        oversubscription = count("oversubscription", values["oversubscription"])
+        if oversubscription < 1:
+            raise TopologyError(f"oversubscription must be at least 1, got {oversubscription}")
+        speed = _core.parse_bandwidth(rate(values, "fabric_bandwidth"))
+        upper = max(speed // oversubscription, 1), quantity(values, "switch_latency")
+        rails = values["rails"]
+        return _core.Topology.cluster(
+            of(values),
+            servers // each,
+            each,
+            # Machines of switches have a leaf a rack; tori have no racks.
+            racks=count("racks", values.get("racks", 1)) if rails is None else None,
+            rails=None if rails is None else count("rails", rails),
+            leaf=(speed, quantity(values, "fabric_latency")),
+            spine=upper,
+            core=upper,
+        )
+
+    return construct
 
 
 def planes(values: Values) -> _core.Topology:

@@ -45,6 +45,40 @@ _HOP_OF_A_TORUS: Final = Figure(
 _FORWARDS: Final = "how chips pass packets on is not public; the simplest is taken"
 
 
+def _cores(cores: int, engines: int, rate: int) -> tuple[Figure, ...]:
+    """The ranks of a chip, and how they are joined to it."""
+    return (
+        Figure(
+            "ranks_per_chip",
+            1,
+            "",
+            "assumed",
+            "collectives among chips. Neuron runs a rank on every 1 or 2 of a chip's "
+            f"{cores} NeuronCores (NEURON_LOGICAL_NC_CONFIG; nccom-test.rst)",
+        ),
+        Figure(
+            "core_bandwidth",
+            cores * rate,
+            "GB/s",
+            "derived",
+            f"nki-dma-bandwidth-guide.rst: {engines} DMA engines a core, {rate} GB/s together; what a chip's {cores} "
+            "cores move at most, as engines of idle cores serve others. Means nothing with 1 rank a chip",
+        ),
+        Figure(
+            "core_latency",
+            0,
+            "ns",
+            "assumed",
+            "a transfer within a chip crosses no link; what it costs is in the launch",
+        ),
+    )
+
+
+_OF_TRN1: Final = _cores(2, 16, 272)
+_OF_TRN2: Final = _cores(8, 16, 368)
+_OF_TRN3: Final = _cores(8, 16, 528)
+
+
 def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
     return (
         Figure("shape", (4, 4), "", "published", "AWS Neuron SDK documentation, trn1-arch.rst: 16 chips, 2D torus"),
@@ -56,6 +90,7 @@ def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
             f"trn1-arch.rst: {published} GB/s a chip, taken as the sum of both directions over 4 neighbours, each way",
         ),
         _HOP_OF_A_TORUS,
+        *_OF_TRN1,
         *settings(
             _DMA,
             _PACKET,
@@ -82,20 +117,25 @@ def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
     )
 
 
-_TRN2_SETTINGS: Final = settings(
-    _DMA,
-    _PACKET,
-    _TOUCHES,
-    Figure(
-        "reduction_bandwidth",
-        None,
-        "GB/s",
-        "assumed",
-        "trainium3_arch.rst: before Trainium3 the DMA reduced at half its rate, about 1.7 TB/s, more than links",
+_TRN2_SETTINGS: Final = (
+    *_OF_TRN2,
+    *settings(
+        _DMA,
+        _PACKET,
+        _TOUCHES,
+        Figure(
+            "reduction_bandwidth",
+            None,
+            "GB/s",
+            "assumed",
+            "trainium3_arch.rst: before Trainium3 the DMA reduced at half its rate, about 1.7 TB/s, more than links",
+        ),
+        Figure(
+            "memory_bandwidth", 2900, "GB/s", "published", "trn2-arch.rst: 2.9 TB/s a chip; the NKI pages say 3 TB/s"
+        ),
+        _WINDOW,
+        fabric=_FORWARDS,
     ),
-    Figure("memory_bandwidth", 2900, "GB/s", "published", "trn2-arch.rst: 2.9 TB/s a chip; the NKI pages say 3 TB/s"),
-    _WINDOW,
-    fabric=_FORWARDS,
 )
 _TRN2_SHAPE: Final = Figure("shape", (4, 4), "", "published", "trn2-arch.rst: 16 chips an instance, 4 by 4 2D torus")
 _TRN2_BANDWIDTH: Final = Figure(
@@ -166,6 +206,7 @@ def _trn3(counts_: tuple[Figure, ...], server: Figure, rack: Figure, between: Fi
         Figure("rack_latency", 125, "ns", "assumed", _HOP),
         between,
         Figure("between_latency", 125, "ns", "assumed", "as the other links; no switch is passed"),
+        *_OF_TRN3,
         *_TRN3_SETTINGS,
     )
 
@@ -182,38 +223,66 @@ _GEN1: Final = (
 )
 _GEN1_LINKS: Final = "no link counts of Gen1 are published by level; as Gen2's"
 
-_FABRIC: Final = (
-    Figure("ultraservers", 700, "", "assumed", "100,800 chips; UltraCluster 3.0 is to have hundreds of thousands"),
+
+def _fabric(number: Figure, bandwidth: Figure) -> tuple[Figure, ...]:
+    """The network between servers."""
+    return (
+        number,
+        Figure(
+            "pod",
+            None,
+            "",
+            "assumed",
+            f"{number.name} below one set of spines; not public. Unless set, the most up to 16 that fill all pods",
+        ),
+        Figure(
+            "rails",
+            None,
+            "",
+            "assumed",
+            "leaves of a pod, chips in equal places of all its servers sharing one; left out unless set: SemiAnalysis "
+            "(December 2024) describes switches at the top of racks and no rails",
+        ),
+        bandwidth,
+        Figure(
+            "fabric_latency",
+            6500,
+            "ns",
+            "assumed",
+            "with the launch and two switches in a pod, 15 µs from memory to memory, as collectives.rst gives for the "
+            "least packet on Trn2",
+        ),
+        Figure("switch_latency", 350, "ns", "assumed", "not public; a switch of such a network with its wires"),
+        Figure(
+            "oversubscription",
+            1,
+            "",
+            "derived",
+            "trn1-arch.rst: a non-blocking network; how many times less rate the links above leaves have than those "
+            "below",
+        ),
+    )
+
+
+def _efa(gigabytes: str, source: str) -> Figure:
+    return Figure("fabric_bandwidth", gigabytes, "GB/s", "derived", f"{source}; links above leaves are alike")
+
+
+_EFA_OF_TRN2: Final = _efa("25", "trn2-arch.rst: EFA of 3,200 Gb/s an instance of 16 chips, 200 Gb/s a chip")
+_TRN2_ULTRASERVER: Final = (
+    Figure("instances", 4, "", "published", "trn2-arch.rst: 4 instances; equal coordinates form rings"),
+    _TRN2_SHAPE,
+    _TRN2_BANDWIDTH,
+    _HOP_OF_A_TORUS,
     Figure(
-        "pod",
-        None,
-        "",
-        "assumed",
-        "UltraServers below one set of spines; not public. Unless set, the most up to 16 that fill all pods",
-    ),
-    Figure(
-        "fabric_bandwidth",
-        25,
+        "between_bandwidth",
+        64,
         "GB/s",
         "derived",
-        f"{_ARCH}: EFA of 28,800 Gb/s an UltraServer, 200 Gb/s a chip; links above leaves are alike",
+        "trn2-arch.rst: 256 GB/s a chip between instances; 2 neighbours, both directions counted",
     ),
-    Figure(
-        "fabric_latency",
-        6500,
-        "ns",
-        "assumed",
-        "with the launch and two switches in a pod, 15 µs from memory to memory, as collectives.rst gives for the "
-        "least packet on Trn2",
-    ),
-    Figure("switch_latency", 350, "ns", "assumed", "not public; a switch of such a network with its wires"),
-    Figure(
-        "oversubscription",
-        1,
-        "",
-        "derived",
-        "trn1-arch.rst: a non-blocking network; how many times less rate the links above leaves have than those below",
-    ),
+    Figure("between_latency", 200, "ns", "assumed", "as within an instance; cables are longer"),
+    *_TRN2_SETTINGS,
 )
 
 
@@ -229,6 +298,21 @@ _GEN2_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
         Figure("server_bandwidth", 512, "GB/s", "derived", _LANES.format(lanes=64)),
         Figure("rack_bandwidth", 512, "GB/s", "derived", _LANES.format(lanes="64 active (of 80)")),
         Figure("between_bandwidth", 128, "GB/s", "derived", _LANES.format(lanes=16)),
+    ),
+}
+
+_GEN1_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
+    "link-table": _trn3(
+        _GEN1,
+        Figure("server_bandwidth", 256, "GB/s", "assumed", _GEN1_LINKS),
+        Figure("rack_bandwidth", 320, "GB/s", "assumed", _GEN1_LINKS),
+        Figure("between_bandwidth", 128, "GB/s", "assumed", _GEN1_LINKS),
+    ),
+    "lane-count": _trn3(
+        _GEN1,
+        Figure("server_bandwidth", 512, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes=64)}"),
+        Figure("rack_bandwidth", 512, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes='64 active')}"),
+        Figure("between_bandwidth", 128, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes=16)}"),
     ),
 }
 
@@ -255,41 +339,14 @@ MACHINES: Final = (
         name="trn2-ultraserver",
         summary="Trn2 UltraServer: 64 Trainium2 chips, 4 instances joined as a 4 by 4 by 4 torus",
         profiles={
-            "default": (
-                Figure("instances", 4, "", "published", "trn2-arch.rst: 4 instances; equal coordinates form rings"),
-                _TRN2_SHAPE,
-                _TRN2_BANDWIDTH,
-                _HOP_OF_A_TORUS,
-                Figure(
-                    "between_bandwidth",
-                    64,
-                    "GB/s",
-                    "derived",
-                    "trn2-arch.rst: 256 GB/s a chip between instances; 2 neighbours, both directions counted",
-                ),
-                Figure("between_latency", 200, "ns", "assumed", "as within an instance; cables are longer"),
-                *_TRN2_SETTINGS,
-            )
+            "default": _TRN2_ULTRASERVER,
         },
         construct=shapes.torus_of_instances,
     ),
     Machine(
         name="trn3-ultraserver-gen1",
         summary="Trn3 Gen1 UltraServer: 64 Trainium3 chips, 2 racks of 16 pairs",
-        profiles={
-            "link-table": _trn3(
-                _GEN1,
-                Figure("server_bandwidth", 256, "GB/s", "assumed", _GEN1_LINKS),
-                Figure("rack_bandwidth", 320, "GB/s", "assumed", _GEN1_LINKS),
-                Figure("between_bandwidth", 128, "GB/s", "assumed", _GEN1_LINKS),
-            ),
-            "lane-count": _trn3(
-                _GEN1,
-                Figure("server_bandwidth", 512, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes=64)}"),
-                Figure("rack_bandwidth", 512, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes='64 active')}"),
-                Figure("between_bandwidth", 128, "GB/s", "assumed", f"{_GEN1_LINKS}; {_LANES.format(lanes=16)}"),
-            ),
-        },
+        profiles=_GEN1_PROFILES,
         construct=shapes.ultraserver,
     ),
     Machine(
@@ -299,9 +356,122 @@ MACHINES: Final = (
         construct=shapes.ultraserver,
     ),
     Machine(
+        name="trn1-ultracluster",
+        summary="trn1.32xlarge instances on an EFA network of leaves, spines and cores: 1,875 of them, 30,000 chips",
+        profiles={
+            "default": (
+                *_fabric(
+                    Figure(
+                        "instances",
+                        1875,
+                        "",
+                        "published",
+                        "trn1-arch.rst, as of its first release: over 30,000 chips; now over 100,000",
+                    ),
+                    _efa(
+                        "6.25",
+                        "trn1-arch.rst: EFA of 800 Gb/s an instance, 50 Gb/s a chip, though two chips share a card of "
+                        "100 Gb/s",
+                    ),
+                ),
+                *_trn1(48, 384),
+            )
+        },
+        construct=shapes.cluster(shapes.torus, "instances"),
+    ),
+    Machine(
+        name="trn1n-ultracluster",
+        summary="trn1n.32xlarge instances on an EFA network of leaves, spines and cores: 1,875 of them, 30,000 chips",
+        profiles={
+            "default": (
+                *_fabric(
+                    Figure("instances", 1875, "", "assumed", "as many as of trn1"),
+                    _efa("12.5", "trn1-arch.rst: EFA of 1,600 Gb/s an instance of 16 chips, 100 Gb/s a chip"),
+                ),
+                *_trn1(96, 768),
+            )
+        },
+        construct=shapes.cluster(shapes.torus, "instances"),
+    ),
+    Machine(
+        name="trn2-ultracluster",
+        summary="trn2.48xlarge instances on an EFA network of leaves, spines and cores: 1,024 of them, 16,384 chips",
+        profiles={
+            "default": (
+                *_fabric(Figure("instances", 1024, "", "assumed", "no size is public"), _EFA_OF_TRN2),
+                _TRN2_SHAPE,
+                _TRN2_BANDWIDTH,
+                _HOP_OF_A_TORUS,
+                *_TRN2_SETTINGS,
+            )
+        },
+        construct=shapes.cluster(shapes.torus, "instances"),
+    ),
+    Machine(
+        name="trn2-ultraserver-cluster",
+        summary="Trn2 UltraServers on an EFA network of leaves, spines and cores: 256 of them, 16,384 chips",
+        profiles={
+            "default": (
+                *_fabric(Figure("ultraservers", 256, "", "assumed", "no size is public"), _EFA_OF_TRN2),
+                *_TRN2_ULTRASERVER,
+            )
+        },
+        construct=shapes.cluster(shapes.torus_of_instances, "ultraservers"),
+    ),
+    Machine(
+        name="rainier",
+        summary="Project Rainier: 7,812 Trn2 UltraServers on an EFA network, about 500,000 Trainium2 chips",
+        profiles={
+            "default": (
+                *_fabric(
+                    Figure(
+                        "ultraservers",
+                        7812,
+                        "",
+                        "derived",
+                        "press, 2025: nearly 500,000 Trainium2 chips; 64 an UltraServer, 499,968 in all",
+                    ),
+                    _EFA_OF_TRN2,
+                ),
+                *_TRN2_ULTRASERVER,
+            )
+        },
+        construct=shapes.cluster(shapes.torus_of_instances, "ultraservers"),
+    ),
+    Machine(
+        name="trn3-ultracluster-gen1",
+        summary="Trn3 Gen1 UltraServers on an EFA network of leaves, spines and cores: 1,568 of them, 100,352 chips",
+        profiles={
+            profile: (
+                *_fabric(
+                    Figure("ultraservers", 1568, "", "assumed", "100,352 chips, about as many as of Gen2"),
+                    _efa("25", f"{_ARCH}: EFA of 12,800 Gb/s an UltraServer of 64 chips, 200 Gb/s a chip"),
+                ),
+                *figures,
+            )
+            for profile, figures in _GEN1_PROFILES.items()
+        },
+        construct=shapes.cluster(shapes.ultraserver, "ultraservers"),
+    ),
+    Machine(
         name="trn3-ultracluster",
         summary="Trn3 Gen2 UltraServers on an EFA network of leaves, spines and cores: 700 of them, 100,800 chips",
-        profiles={profile: (*_FABRIC, *figures) for profile, figures in _GEN2_PROFILES.items()},
-        construct=shapes.ultracluster,
+        profiles={
+            profile: (
+                *_fabric(
+                    Figure(
+                        "ultraservers",
+                        700,
+                        "",
+                        "assumed",
+                        "100,800 chips; UltraCluster 3.0 is to have hundreds of thousands",
+                    ),
+                    _efa("25", f"{_ARCH}: EFA of 28,800 Gb/s an UltraServer of 144 chips, 200 Gb/s a chip"),
+                ),
+                *figures,
+            )
+            for profile, figures in _GEN2_PROFILES.items()
+        },
+        construct=shapes.cluster(shapes.ultraserver, "ultraservers"),
     ),
 )
