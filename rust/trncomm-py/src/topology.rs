@@ -318,12 +318,12 @@ impl Topology {
             TOPOLOGY.count("ultraservers", ultraservers)?,
             inside,
             topology::ClusterLinks {
-                server: pair(&server)?,
-                rack: pair(&rack)?,
-                between: pair(&between)?,
-                leaf: pair(&leaf)?,
-                spine: pair(&spine)?,
-                core: pair(&core)?,
+                server: pair(server)?,
+                rack: pair(rack)?,
+                between: pair(between)?,
+                leaf: pair(leaf)?,
+                spine: pair(spine)?,
+                core: pair(core)?,
             },
         ))
     }
@@ -377,9 +377,9 @@ impl Topology {
             TOPOLOGY.count("servers", servers)?,
             leaves,
             topology::FabricLinks {
-                leaf: pair(&leaf)?,
-                spine: pair(&spine)?,
-                core: pair(&core)?,
+                leaf: pair(leaf)?,
+                spine: pair(spine)?,
+                core: pair(core)?,
             },
         ))
     }

@@ -12,8 +12,9 @@ type Any<'a, 'py> = &'a Bound<'py, PyAny>;
 pub type Spec<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// The link that a pair describes.
-pub fn pair((bandwidth, latency): &Spec<'_>) -> PyResult<LinkSpec> {
-    link("bandwidth", bandwidth, "latency", latency)
+pub fn pair(spec: Spec<'_>) -> PyResult<LinkSpec> {
+    let (bandwidth, latency) = spec;
+    link("bandwidth", &bandwidth, "latency", &latency)
 }
 
 pub fn link(bandwidth_name: &str, bandwidth: Any, latency_name: &str, latency: Any) -> PyResult<LinkSpec> {
