@@ -80,7 +80,12 @@ def _options(*options: Callable[[Callable[..., int]], Callable[..., int]]) -> Ca
 
 
 _machine_options = _options(
-    click.option("--machine", default="trn3-ultraserver", show_default=True, help="`trncomm machines` lists them."),
+    click.option(
+        "--machine",
+        default="trn3-ultraserver",
+        show_default=True,
+        help="A name, as `trncomm machines` lists them, or a machine file (.yaml).",
+    ),
     click.option("--profile", help="Whose figures to follow where sources disagree."),
     click.option(
         "--set",
@@ -269,10 +274,13 @@ def explain(context: click.Context, /, **arguments: object) -> int:
 @click.argument("name", required=False)
 @click.option("--profile", help="Whose figures to follow where sources disagree.")
 def show_machines(*, name: str | None, profile: machines.Profile | None) -> int:
-    """List the machines, or the figures of the machine NAME with their sources."""
+    """List the machines, or the figures of the machine NAME with their sources, or what a machine file describes."""
     if name is None:
         found = [machines.machine(known) for known in machines.names()]
         click.echo(tabulate([(known.name, known.summary) for known in found], tablefmt="plain"))
+        return 0
+    if machines.is_file(name):
+        click.echo(machines.build(name))
         return 0
     click.echo(machines.machine(name).summary + "\n")
     rows = [

@@ -2,14 +2,17 @@
 
 A preset is a topology built from a table of figures. A figure is *published* by the maker, *derived* from published
 figures by arithmetic, or *assumed* where nothing is public; `figures` shows the table, and every figure is a keyword.
+Any topology can be written to a machine file, and read back as it is.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from trncomm.machines.astra_sim import read_astra_sim
 from trncomm.machines.figures import Figure, Label, Machine, Profile
-from trncomm.machines.registry import build, figures, machine, names
+from trncomm.machines.files import build, is_file, read, write
+from trncomm.machines.registry import figures, machine, names
 from trncomm.machines.settings import Settings
 
 if TYPE_CHECKING:
@@ -26,10 +29,13 @@ __all__ = [
     "dragonfly",
     "fat_tree",
     "figures",
+    "is_file",
     "machine",
     "names",
     "nvlink_72",
     "rainier",
+    "read",
+    "read_astra_sim",
     "tpu_v4_pod",
     "trn1",
     "trn1_ultracluster",
@@ -44,6 +50,7 @@ __all__ = [
     "trn3_ultraserver",
     "trn3_ultraserver_gen1",
     "ultracluster",
+    "write",
 ]
 
 

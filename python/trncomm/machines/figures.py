@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
+from textwrap import shorten
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from trncomm import _core
 from trncomm.errors import TopologyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from trncomm.machines.documents import Data
 
 __all__ = [
     "Figure",
@@ -20,6 +24,9 @@ __all__ = [
     "Values",
     "count",
     "counts",
+    "hint",
+    "known_keys",
+    "mapping",
     "optional",
     "quantity",
     "rate",
@@ -73,6 +80,26 @@ class Machine:
     """Its figures, by the source that they follow; the first is the default."""
     construct: Callable[[Values], _core.Topology]
     """Builds its links from the figures' values; costs at the chips, packets and fabric are added to them."""
+
+
+def hint(wanted: str, choices: Sequence[str]) -> str:
+    """What to try instead of a name that there isn't."""
+    near = get_close_matches(wanted, choices, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(choices)}"
+
+
+def known_keys(given: Mapping[str, object], known: Sequence[str], where: str) -> None:
+    """Refuse a key that isn't known, and name the nearest."""
+    for key in given:
+        if key not in known:
+            raise TopologyError(f"{where}: unknown {key[:80]!r}; {hint(key[:80], known)}")
+
+
+def mapping(value: Data, where: str) -> dict[str, Data]:
+    """The keys and values of a part of a file."""
+    if not isinstance(value, dict):
+        raise TopologyError(f"{where} must be keys with values, got {shorten(repr(value), 80)}")
+    return value
 
 
 def count(name: str, value: Value) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from trncomm.errors import TopologyError
 from trncomm.machines import others, trainium
+from trncomm.machines.figures import hint
 from trncomm.machines.settings import dress
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trncomm import _core
     from trncomm.machines.figures import Figure, Machine, Profile, Value
 
-__all__ = ["build", "figures", "machine", "names"]
+__all__ = ["build_preset", "figures", "machine", "names"]
 
 _MACHINES: Final[Mapping[str, Machine]] = {machine.name: machine for machine in (*trainium.MACHINES, *others.MACHINES)}
 
@@ -38,7 +38,7 @@ def machine(name: str) -> Machine:
     """
     found = _MACHINES.get(name.lower().replace("_", "-"))
     if found is None:
-        raise TopologyError(f"unknown machine {name!r}; {_hint(name, names())}")
+        raise TopologyError(f"unknown machine {name!r}; {hint(name, names())}")
     return found
 
 
@@ -58,14 +58,14 @@ def figures(name: str, *, profile: Profile | None = None) -> tuple[Figure, ...]:
     if profile is None:
         return next(iter(profiles.values()))
     if profile not in profiles:
-        raise TopologyError(f"unknown profile {profile!r} of {name}; {_hint(profile, tuple(profiles))}")
+        raise TopologyError(f"unknown profile {profile!r} of {name}; {hint(profile, tuple(profiles))}")
     return profiles[profile]
 
 
-def build(
+def build_preset(
     name: str, *, profile: Profile | None = None, overrides: Mapping[str, object] | None = None
 ) -> _core.Topology:
-    """Build a machine by name, with some of its figures changed.
+    """Build a machine of `names()`, with some of its figures changed.
 
     Args:
         name: One of `names()`.
@@ -78,7 +78,7 @@ def build(
         ArgumentError: A rate, duration or size that can't be read.
 
     Examples:
-        >>> build("trn3-ultraserver", overrides={"servers": 4}).ranks
+        >>> build_preset("trn3-ultraserver", overrides={"servers": 4}).ranks
         32
     """
     values: dict[str, Value] = {
@@ -87,14 +87,9 @@ def build(
     }
     for key, value in (overrides or {}).items():
         if key not in values:
-            raise TopologyError(f"{name} has no figure {key!r}; {_hint(key, tuple(values))}")
+            raise TopologyError(f"{name} has no figure {key!r}; {hint(key, tuple(values))}")
         if not (value is None or isinstance(value, int | str | tuple)):
             raise TopologyError(f"{key} must be a number, a text or numbers in a tuple, got {value!r}")
         values[key] = value
     found = machine(name)
     return dress(found.construct(values), values).with_name(found.name)
-
-
-def _hint(wanted: str, choices: tuple[str, ...]) -> str:
-    near = get_close_matches(wanted, choices, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(choices)}"
