@@ -26,6 +26,7 @@ from trncomm._core import (
     run,
     verify,
 )
+from trncomm.accounting import Account, Item
 from trncomm.choice import Candidate, Choice
 from trncomm.comparison import compare
 from trncomm.errors import (
@@ -43,6 +44,7 @@ from trncomm.simulation import simulate
 from trncomm.table import Table
 
 __all__ = [
+    "Account",
     "AlgorithmError",
     "AlgorithmInfo",
     "ArgumentError",
@@ -52,6 +54,7 @@ __all__ = [
     "Explanation",
     "Fabric",
     "Fault",
+    "Item",
     "Latency",
     "NoEffectWarning",
     "PacketFormat",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Unpack
 from trncomm.machines.astra_sim import read_astra_sim
 from trncomm.machines.figures import Figure, Label, Machine, Profile
 from trncomm.machines.files import build, is_file, read, write
+from trncomm.machines.groups import GroupCheck, check_group
 from trncomm.machines.registry import figures, machine, names
 from trncomm.machines.settings import Settings
 
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Figure",
+    "GroupCheck",
     "Label",
     "Machine",
     "Profile",
     "Settings",
     "build",
+    "check_group",
     "dragonfly",
     "fat_tree",
     "figures",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyDict;
 use trncomm_core::bounds::Bound as TimeBound;
 use trncomm_core::engine::{Model, Options};
 use trncomm_core::result::SimulationResult;
@@ -187,6 +188,31 @@ impl RunResult {
     fn remember(&self, py: Python<'_>, choice: Py<PyAny>) {
         // A second choice isn't one.
         let _ = self.choice.set(py, choice);
+    }
+
+    /// Say what it costs in energy and money; nothing unless asked for, as no figure is the maker's.
+    ///
+    /// Args:
+    ///     energy: True for assumed picojoules a bit, or some by tier and for "memory".
+    ///     price: True for an assumed price, or US dollars for a chip and an hour.
+    ///
+    /// Raises:
+    ///     ArgumentError: A tier that the topology hasn't, a figure below zero.
+    #[pyo3(signature = (*, energy=None, price=None))]
+    #[pyo3(text_signature = "($self, *, energy=False, price=False)")]
+    fn account<'py>(
+        slf: &Bound<'py, Self>,
+        energy: Option<Bound<'py, PyAny>>,
+        price: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let accounting = slf.py().import("trncomm.accounting")?;
+        let asked = PyDict::new(slf.py());
+        for (name, value) in [("energy", energy), ("price", price)] {
+            if let Some(value) = value {
+                asked.set_item(name, value)?;
+            }
+        }
+        accounting.call_method("account", (slf,), Some(&asked))
     }
 
     /// Say why it took as long as it did.
