@@ -11,6 +11,7 @@ from trncomm import faults, machines
 from trncomm._core import (
     AlgorithmInfo,
     Endpoint,
+    Estimate,
     Explanation,
     Fabric,
     Fault,
@@ -40,7 +41,7 @@ from trncomm.errors import (
 )
 from trncomm.faults import late, link_down, link_errors, link_slow, node_down, slow
 from trncomm.quantities import sizes
-from trncomm.simulation import simulate
+from trncomm.simulation import estimate, simulate
 from trncomm.table import Table
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Candidate",
     "Choice",
     "Endpoint",
+    "Estimate",
     "Explanation",
     "Fabric",
     "Fault",
@@ -71,6 +73,7 @@ __all__ = [
     "algorithms",
     "build",
     "compare",
+    "estimate",
     "faults",
     "late",
     "link_down",

@@ -315,6 +315,23 @@ class Proof:
     def miss_probability(self) -> float: ...
 
 @final
+class Estimate:
+    @property
+    def ranks_run(self) -> int: ...
+    @property
+    def links_run(self) -> int: ...
+    @property
+    def messages(self) -> int: ...
+    @property
+    def messages_run(self) -> int: ...
+    @property
+    def packet_hops_run(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
+@final
 class Latency:
     @property
     def messages(self) -> int: ...
@@ -454,5 +471,16 @@ def run(
     model: Literal["loggp", "flow", "packet"] = "packet",
     fold: bool = True,
     leap: bool = True,
+    memory_limit: int | str | None = None,
+    time_limit: int | str | None = None,
     progress: Callable[[float, int], None] | None = None,
 ) -> Result: ...
+def estimate(
+    topology: Topology,
+    schedule: Schedule,
+    size: int | str,
+    *,
+    itemsize: int = 1,
+    model: Literal["loggp", "flow", "packet"] = "packet",
+    fold: bool = True,
+) -> Estimate: ...

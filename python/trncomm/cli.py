@@ -270,6 +270,56 @@ def explain(context: click.Context, /, **arguments: object) -> int:
     return code
 
 
+@_trncomm.command()
+@_machine_options
+@_collective_options
+@_fault_option
+@_run_options
+@click.option("--json", "as_json", is_flag=True, help="Print an object instead of text.")
+def estimate(
+    *,
+    machine: str,
+    profile: machines.Profile | None,
+    overrides: tuple[str, ...],
+    collective: str,
+    datatype: str,
+    reduce_datatype: str | None,  # noqa: ARG001 - costs nothing to simulate
+    root: int,
+    broken: tuple[str, ...],
+    size: str,
+    algorithm: str,
+    parameters: tuple[str, ...],
+    model: simulation.Model,
+    pad: bool,
+    no_verify: bool,  # noqa: ARG001 - nothing is proved
+    as_json: bool,
+) -> int:
+    """Say what `run` will cost, before it is made."""
+    found = simulation.estimate(
+        _topology(machine, profile, overrides),
+        collective,
+        size,
+        algorithm=algorithm,
+        model=model,
+        dtype=datatype,
+        root=root,
+        parameters={name: _parameter(value) for name, value in _assignments("--parameter", parameters).items()},
+        faults=[faults.parse(text) for text in broken],
+        pad=pad,
+    )
+    figures = {
+        "ranks_run": found.ranks_run,
+        "links_run": found.links_run,
+        "messages": found.messages,
+        "messages_run": found.messages_run,
+        "packet_hops_run": found.packet_hops_run,
+        "memory_bytes": found.memory_bytes,
+        "seconds": found.seconds,
+    }
+    click.echo(json.dumps(figures, indent=2) if as_json else tabulate(figures.items(), tablefmt="plain", intfmt=","))
+    return 0
+
+
 @_trncomm.command(name="machines")
 @click.argument("name", required=False)
 @click.option("--profile", help="Whose figures to follow where sources disagree.")

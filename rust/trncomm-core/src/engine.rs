@@ -5,6 +5,7 @@
 mod budget;
 mod causes;
 mod costs;
+mod estimate;
 mod flow;
 mod histogram;
 mod instant;
@@ -23,6 +24,7 @@ mod resources;
 
 pub use causes::{Cause, Causes, Link, Work};
 pub use costs::Costs;
+pub use estimate::{Estimate, Limits};
 pub use flow::{Flow, FlowOptions};
 pub use histogram::Histogram;
 pub use instant::Instant;
@@ -31,7 +33,7 @@ pub use leap::Leapt;
 pub use loggp::LogGp;
 pub use machine::{Control, Outcome, Progress, Run, Shortcuts, run, run_with};
 pub use memory::{Memory, Untracked};
-pub use model::{Model, Options, simulate, simulate_with};
+pub use model::{Model, Options, estimate, simulate, simulate_with};
 pub use network::{Advance, Due, MessageId, Network, Traffic};
 pub use packet::{Packet, Switched};
 pub use queue::{Heap, Queue, Wheel};

@@ -300,6 +300,25 @@ pub enum SimulationError {
         /// The limit, with its unit.
         limit: &'static str,
     },
+    /// A run that would cost more than it may.
+    #[error(
+        "not run: with {ranks} ranks to run, {messages} messages would take about {memory} and up to {time}, more than \
+         {limit}; {instead}"
+    )]
+    TooLarge {
+        /// Ranks that would be run.
+        ranks: usize,
+        /// Messages that would be run.
+        messages: u64,
+        /// Memory that they would take.
+        memory: String,
+        /// Time on a processor that they would take, leaps apart.
+        time: String,
+        /// What there is.
+        limit: String,
+        /// What could be done instead.
+        instead: String,
+    },
     /// Ranks wait for messages that nobody will send.
     #[error("deadlock at {time_ps} ps: {waiting} of {ranks} ranks wait; {first}")]
     Deadlock {

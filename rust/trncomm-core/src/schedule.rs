@@ -3,6 +3,7 @@
 //! A schedule holds no times and no sizes, so that one proof and one build serve every message size. Ranks that do
 //! the same share a program; peers and chunks are expressions of the rank's place and of loop variables.
 
+mod census;
 mod check;
 mod code;
 mod compose;

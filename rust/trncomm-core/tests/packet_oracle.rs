@@ -215,9 +215,11 @@ fn check(job: &Job) -> Result<(), TestCaseError> {
         element,
     } = job;
     let expected = run_on(topology, schedule, *size, *element, PlainPackets::new(topology));
-    let network = Packet::new(topology).expect("rates that fit");
-    let got = run_on(topology, schedule, *size, *element, network);
-    prop_assert_eq!(got, expected);
+    let packets = || Packet::new(topology).expect("rates that fit");
+    for network in [packets(), packets().with_trains()] {
+        let got = run_on(topology, schedule, *size, *element, network);
+        prop_assert_eq!(&got, &expected);
+    }
     Ok(())
 }
 

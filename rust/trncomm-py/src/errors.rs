@@ -34,7 +34,7 @@ pub fn of_simulation(error: &error::SimulationError) -> PyErr {
         }
         E::Schedule(_) => ScheduleError::new_err(error.to_string()),
         E::Topology(_) => TopologyError::new_err(error.to_string()),
-        E::Deadlock { .. } | E::Interrupted { .. } | E::BelowBound { .. } | E::Unfoldable => {
+        E::Deadlock { .. } | E::Interrupted { .. } | E::BelowBound { .. } | E::TooLarge { .. } | E::Unfoldable => {
             SimulationError::new_err(error.to_string())
         }
     }

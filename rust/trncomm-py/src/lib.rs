@@ -7,6 +7,7 @@ mod column;
 mod convert;
 mod detached;
 mod errors;
+mod estimate;
 mod explanation;
 mod fault;
 mod latency;
@@ -83,6 +84,8 @@ fn parse_duration(text: &Bound<'_, PyAny>) -> PyResult<u64> {
 /// The Rust core of trncomm; its classes and functions are public as those of `trncomm`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::estimate::{Estimate, estimate};
     #[pymodule_export]
     use super::explanation::Explanation;
     #[pymodule_export]

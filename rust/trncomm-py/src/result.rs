@@ -19,6 +19,7 @@ use crate::column::column;
 use crate::convert::ARGUMENT;
 use crate::detached::detached;
 use crate::errors::of_simulation;
+use crate::estimate::limits;
 use crate::explanation::{Explanation, Inputs};
 use crate::latency::Latency;
 use crate::schedule::Schedule;
@@ -258,13 +259,16 @@ impl RunResult {
 ///         same, byte for byte, but for `events`.
 ///     leap: Whether what repeats, such as the passes of a loop, is run once and counted, for the same models. The result
 ///         is the same, but for `events`.
+///     memory_limit: Refuse a run that is estimated to take more, in bytes or as text; all that is free if not given.
+///     time_limit: Refuse a run that is estimated to take longer on a processor, leaps apart: picoseconds, or text such
+///         as "3600s". No limit if not given.
 ///     progress: Called a few times a second with the share done and the simulated time in picoseconds.
 ///
 /// Raises:
 ///     ArgumentError: A size or an option that is out of range or can't be read, or a size that isn't a whole number of
 ///         elements.
 ///     ScheduleError: The schedule is malformed at this size.
-///     SimulationError: The run couldn't end.
+///     SimulationError: The run couldn't end, or would cost more than it may.
 ///
 /// Examples:
 ///     >>> import trncomm as tc
@@ -273,7 +277,7 @@ impl RunResult {
 ///     >>> [tc.run(ring, schedule, size).time_ps for size in ("64KiB", "128KiB")]
 ///     [4536000, 6072000]
 #[pyfunction]
-#[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, leap=true, progress=None))]
+#[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, leap=true, memory_limit=None, time_limit=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python's
 #[pyo3(
     text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, leap=True, progress=None)"
@@ -287,14 +291,17 @@ pub fn run(
     model: &str,
     fold: bool,
     leap: bool,
+    memory_limit: Option<&Bound<'_, PyAny>>,
+    time_limit: Option<&Bound<'_, PyAny>>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let size = ARGUMENT.size("size", size)?;
     let element = itemsize.map_or(Ok(1), |bytes| ARGUMENT.number("itemsize", bytes))?;
     let model = Model::from_name(model).map_err(|error| of_simulation(&error))?;
+    let limits = limits(memory_limit, time_limit)?;
     let (network, program) = (Arc::clone(&topology.get().core), Arc::clone(&schedule.get().core));
     let (result, bound) = detached(py, progress.map(Bound::as_unbound), move |control| {
-        let options = Options::from(model).with_fold(fold).with_leap(leap);
+        let options = Options::from(model).with_fold(fold).with_leap(leap).with_limits(limits);
         let result = SimulationResult::of(&network, &program, size, element, options, control)?;
         let bound = result.bound(&network)?;
         Ok((result, bound))

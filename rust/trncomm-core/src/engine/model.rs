@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use super::estimate::{Estimate, Limits};
 use super::flow::{Flow, FlowOptions};
 use super::loggp::LogGp;
 use super::machine::{Control, Outcome, Progress, Shortcuts, run, run_with};
 use super::memory::{Memory, Untracked};
 use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
-use crate::quotient::{Kind, fold};
+use crate::quotient::{Fold, Kind, fold};
 use crate::schedule::{Code, Layout, Schedule};
 use crate::topology::Topology;
 use crate::units::Bytes;
@@ -62,6 +63,7 @@ pub struct Options {
     model: Model,
     fold: bool,
     leap: bool,
+    limits: Limits,
 }
 
 impl From<Model> for Options {
@@ -71,6 +73,7 @@ impl From<Model> for Options {
             model,
             fold: true,
             leap: true,
+            limits: Limits::default(),
         }
     }
 }
@@ -89,9 +92,27 @@ impl Options {
         Self { leap, ..self }
     }
 
+    /// The same, but refused if it would cost more than this.
+    #[must_use]
+    pub const fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// The network model.
     pub const fn model(self) -> Model {
         self.model
+    }
+}
+
+impl Options {
+    /// The fold that a run takes, if there is one and it may.
+    fn fold(self, topology: &Topology, code: &Code<'_>) -> Option<Fold> {
+        let kind = match self.model {
+            Model::Flow => Kind::Shares,
+            Model::Packet if Packet::serves(topology) => Kind::Serves,
+            Model::LogGp | Model::Packet => return None,
+        };
+        self.fold.then(|| fold(topology, code, kind)).flatten()
     }
 }
 
@@ -104,18 +125,17 @@ pub fn simulate(
     options: impl Into<Options>,
     control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Outcome<Untracked>, SimulationError> {
+    let options = options.into();
     let Options {
-        model,
-        fold: may_fold,
-        leap,
-    } = options.into();
+        model, leap, limits, ..
+    } = options;
     let code = prepare(topology, schedule, size, element)?;
-    let kind = match model {
-        Model::Flow => Some(Kind::Shares),
-        Model::Packet if Packet::serves(topology) => Some(Kind::Serves),
-        Model::LogGp | Model::Packet => None,
+    let check = |fold: Option<&Fold>| {
+        let estimate = Estimate::of(topology, &code, model, fold);
+        estimate.check(limits, || instead(&code, options, &estimate))
     };
-    if let Some(fold) = kind.filter(|_| may_fold).and_then(|kind| fold(topology, &code, kind)) {
+    if let Some(fold) = options.fold(topology, &code) {
+        check(Some(&fold))?;
         let shortcuts = Shortcuts {
             fold: Some(&fold),
             leap,
@@ -125,8 +145,46 @@ pub fn simulate(
             outcome => return outcome.map(|outcome| outcome.unfolded(&fold)),
         }
     }
+    check(None)?;
     let shortcuts = Shortcuts { fold: None, leap };
     run_model(topology, &code, model, Untracked, shortcuts, control)
+}
+
+/// What the same run will cost. The symmetry is searched for as in the run itself.
+pub fn estimate(
+    topology: &Topology,
+    schedule: &Schedule,
+    size: Bytes,
+    element: u64,
+    options: impl Into<Options>,
+) -> Result<Estimate, SimulationError> {
+    let options = options.into();
+    let code = prepare(topology, schedule, size, element)?;
+    let fold = options.fold(topology, &code);
+    Ok(Estimate::of(topology, &code, options.model, fold.as_ref()))
+}
+
+/// What could be done instead of a run that would cost too much.
+fn instead(code: &Code<'_>, options: Options, estimate: &Estimate) -> String {
+    let layout = code.layout();
+    let ranks = code.schedule().ranks();
+    if options.fold && layout.uniform().is_none() {
+        let padded = layout.padded().get();
+        return format!("chunks that differ keep ranks from being run once for all: try {padded} bytes (pad=True)");
+    }
+    if !options.fold && options.model != Model::LogGp {
+        return "try fold=True, which runs ranks that are alike once".to_owned();
+    }
+    let most = options.limits.memory.unwrap_or(u64::MAX);
+    let fits = u128::from(most) * ranks as u128 / u128::from(estimate.memory.max(1));
+    let slower = options.limits.time.map_or(1, |time| {
+        estimate.time.as_nanos().div_ceil(time.as_nanos().max(1)).max(1)
+    });
+    let fits = fits.min(ranks as u128 / slower).max(1);
+    match options.model {
+        Model::Packet => format!("try model=\"flow\", which has no packets, or about {fits} ranks"),
+        Model::Flow | Model::LogGp => format!("try an algorithm with fewer messages, or about {fits} ranks"),
+    }
 }
 
 /// As [`simulate`], with buffers that are told of what happens.
@@ -183,6 +241,7 @@ fn run_model<M: Memory>(
         }
         Model::Packet if Packet::serves(topology) => {
             let network = Packet::folded(topology, shortcuts.fold)?;
+            let network = if shortcuts.leap { network.with_trains() } else { network };
             run_with(code, topology, network, memory, shortcuts, control)
         }
         Model::Packet => run(code, topology, Switched::new(topology)?, memory, control),

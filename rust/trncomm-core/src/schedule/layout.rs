@@ -49,6 +49,16 @@ impl Layout {
         }
     }
 
+    /// The least size, from this one on, whose chunks are all alike.
+    pub const fn padded(&self) -> Bytes {
+        Bytes::new(
+            self.elements
+                .div_ceil(self.chunks)
+                .saturating_mul(self.chunks)
+                .saturating_mul(self.element),
+        )
+    }
+
     /// The size of `count` chunks from `first` on; 2⁶⁴ − 1 bytes if it is more, which no run accepts.
     pub fn bytes(&self, first: u64, count: u64) -> Bytes {
         let elements = self.start(first.saturating_add(count)) - self.start(first);
