@@ -186,7 +186,8 @@ def test_on_a_terminal_a_bar_shows_progress_and_an_interrupt_ends_it() -> None:
     # What starts the tests may have told them to ignore interrupts, which a new process inherits.
     code = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     code += "from trncomm.cli import main; sys.exit(main())"
-    options = ["-b", "1M", "-e", "8G", "-f", "8192", "--model", "packet", "--algorithms", "ring"]
+    options = ["-b", "1M", "-e", "8G", "-f", "8192", "--model", "packet"]
+    options += ["--collective", "all_to_all", "--algorithms", "direct"]
     command = [sys.executable, "-c", code, "compare", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=end, text=True) as process:
         os.close(end)

@@ -130,6 +130,7 @@ def long_run(topology: tc.Topology, *, progress: object = None) -> tc.Result:
         "8GiB",
         algorithm="ring",
         model="packet",
+        leap=False,
         progress=progress,  # type: ignore[arg-type]
     )
 

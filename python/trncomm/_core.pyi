@@ -14,6 +14,7 @@ from trncomm.choice import Choice
 __all__ = [
     "AlgorithmInfo",
     "Endpoint",
+    "Estimate",
     "Explanation",
     "Fabric",
     "Fault",
@@ -27,6 +28,7 @@ __all__ = [
     "algorithms",
     "build",
     "build_profile",
+    "estimate",
     "late",
     "link_down",
     "link_errors",

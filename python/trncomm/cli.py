@@ -133,6 +133,8 @@ _run_options = _options(
         help="What contends.",
     ),
     click.option("--pad", is_flag=True, help="Round the size up to equal chunks, so that equal ranks are run once."),
+    click.option("--no-fold", is_flag=True, help="Run every rank, also where they are alike."),
+    click.option("--no-leap", is_flag=True, help="Run every event, also where they repeat."),
     click.option("--no-verify", is_flag=True, help="Don't prove first that the schedule does what it promises."),
 )
 
@@ -228,6 +230,8 @@ def run(
     parameters: tuple[str, ...],
     model: simulation.Model,
     pad: bool,
+    no_fold: bool,
+    no_leap: bool,
     no_verify: bool,
     as_json: bool,
     why: bool = False,
@@ -247,6 +251,8 @@ def run(
             faults=[faults.parse(text) for text in broken],
             verify=not no_verify,
             pad=pad,
+            fold=not no_fold,
+            leap=not no_leap,
             progress=progress,
         )
     if why:
@@ -291,6 +297,8 @@ def estimate(
     parameters: tuple[str, ...],
     model: simulation.Model,
     pad: bool,
+    no_fold: bool,
+    no_leap: bool,  # noqa: ARG001 - what leaps save isn't known before
     no_verify: bool,  # noqa: ARG001 - nothing is proved
     as_json: bool,
 ) -> int:
@@ -306,6 +314,7 @@ def estimate(
         parameters={name: _parameter(value) for name, value in _assignments("--parameter", parameters).items()},
         faults=[faults.parse(text) for text in broken],
         pad=pad,
+        fold=not no_fold,
     )
     figures = {
         "ranks_run": found.ranks_run,
@@ -316,7 +325,8 @@ def estimate(
         "memory_bytes": found.memory_bytes,
         "seconds": found.seconds,
     }
-    click.echo(json.dumps(figures, indent=2) if as_json else tabulate(figures.items(), tablefmt="plain", intfmt=","))
+    rows = [(name, f"{value:,}") for name, value in figures.items()]
+    click.echo(json.dumps(figures, indent=2) if as_json else tabulate(rows, tablefmt="plain", disable_numparse=True))
     return 0
 
 

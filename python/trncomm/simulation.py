@@ -268,7 +268,8 @@ def estimate(
 ) -> _core.Estimate:
     """Say what `simulate` will cost, before it is run: messages, memory and time.
 
-    The symmetry is searched for as in the run, which takes a second for 100,000 chips. What leaps save isn't known before.
+    The symmetry is searched for as in the run, which takes a second for 100,000 chips. What leaps save isn't known
+    before.
 
     Args:
         topology: The network.

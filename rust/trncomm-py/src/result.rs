@@ -280,7 +280,8 @@ impl RunResult {
 #[pyo3(signature = (topology, schedule, size, *, itemsize=None, model="packet", fold=true, leap=true, memory_limit=None, time_limit=None, progress=None))]
 #[allow(clippy::too_many_arguments)] // keywords of Python's
 #[pyo3(
-    text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, leap=True, progress=None)"
+    text_signature = "(topology, schedule, size, *, itemsize=1, model='packet', fold=True, leap=True, memory_limit=None, \
+                      time_limit=None, progress=None)"
 )]
 pub fn run(
     py: Python<'_>,
