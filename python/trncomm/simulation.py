@@ -113,7 +113,7 @@ def simulate(
 
         >>> best = tc.simulate(ring, "all_reduce", "1MiB", algorithm="best")
         >>> best.algorithm, best.choice.candidates[0].time_ps == best.time_ps
-        ('bidirectional_ring', True)
+        ('swing_torus', True)
     """
     topology = topology.with_faults(faults)
     _check_reduction(collective, op)
@@ -293,7 +293,7 @@ def estimate(
         >>> import trncomm as tc
         >>> cluster = tc.machines.ultracluster(ultraservers=70)
         >>> tc.estimate(cluster, "all_to_all", "8MiB", algorithm="direct", model="flow", pad=True)
-        <Estimate: 1 ranks and 21 links to run, 10079 of 101596320 messages, about 9 MiB, up to 0.005 s>
+        <Estimate: 1 ranks and 11 links to run, 10079 of 101596320 messages, about 8 MiB, up to 0.005 s>
     """
     topology = topology.with_faults(faults)
     schedule = _core.build(topology, collective, algorithm, root=root, parameters=parameters)
