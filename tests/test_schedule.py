@@ -75,3 +75,12 @@ def test_what_cant_be_built_is_refused_by_its_value(
     with pytest.raises(tc.AlgorithmError, match=message) as raised:
         tc.build(ring, collective, algorithm, root=root, parameters=parameters)
     assert isinstance(raised.value, ValueError)
+
+
+@pytest.mark.parametrize("algorithm", ["ring", "hierarchical"])
+def test_a_hundred_thousand_ranks_are_proved(algorithm: str) -> None:
+    cluster = tc.machines.ultracluster()
+    proof = tc.verify(tc.build(cluster, "all_reduce", algorithm))
+    assert proof.method == "symmetric"
+    assert proof.chunks_checked == 100_800**2
+    assert 0 < proof.miss_probability < 1e-12

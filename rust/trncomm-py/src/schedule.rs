@@ -221,16 +221,19 @@ impl Proof {
         self.core.chunks
     }
 
-    /// "exact" by sets of contributions, or "fingerprint" by sums of random weights.
+    /// "exact" by sets of contributions, "fingerprint" by sums of random weights, or "symmetric" by sets of
+    /// contributions of the first rank, with a comparison that all others do as it does.
     #[getter]
     fn method(&self) -> &'static str {
         match self.core.method {
             Method::Exact => "exact",
             Method::Fingerprint => "fingerprint",
+            Method::Symmetric => "symmetric",
         }
     }
 
-    /// An upper bound on the probability that a wrong schedule passes.
+    /// An upper bound on the probability that a wrong schedule passes; of those that treat at least half of their ranks
+    /// in another way than the first, where the proof is symmetric.
     #[getter]
     fn miss_probability(&self) -> f64 {
         self.core.miss_probability

@@ -124,7 +124,7 @@ impl Value for Weight {
 }
 
 impl Promise {
-    fn text(self) -> String {
+    pub(super) fn text(self) -> String {
         match self {
             Self::Sum(chunk) => format!("the sum of chunk {chunk} over all ranks"),
             Self::From(rank, chunk) => format!("chunk {chunk} of rank {rank}"),
