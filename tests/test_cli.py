@@ -93,10 +93,21 @@ def test_a_hundred_thousand_chips_can_be_run(capsys: Captured) -> None:
 def test_machines_shows_figures_with_their_sources(capsys: Captured) -> None:
     assert command("machines") == 0
     assert "trn3-ultraserver" in capsys.readouterr().out
-    assert command("machines trn3-ultraserver") == 0
+    assert command("machines trn3-ultraserver --sources") == 0
     out = capsys.readouterr().out
     for word in ("rack_bandwidth", "320 GB/s", "published", "trn3-arch.rst", "assumed"):
         assert word in out
+    # The third party's lanes, and no figure on which both agree.
+    _, other = out.split("With --profile lane-count:")
+    assert "512 GB/s" in other
+    assert "launch" not in other
+
+
+def test_machines_shows_figures_alone_unless_asked_for_sources(capsys: Captured) -> None:
+    assert command("machines trn3-ultraserver --profile lane-count") == 0
+    out = capsys.readouterr().out
+    assert "512 GB/s" in out
+    assert "SemiAnalysis" not in out
 
 
 def test_algorithms_lists_them(capsys: Captured) -> None:

@@ -30,7 +30,9 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("label", "code"), [pytest.param(*block, id=block[0]) for block in blocks("python")])
-def test_python_in_the_documents_runs(label: str, code: str) -> None:
+def test_python_in_the_documents_runs(label: str, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Some of it writes files.
+    monkeypatch.chdir(tmp_path)
     exec(compile(code, label, "exec"), {"__name__": "__document__"})
 
 

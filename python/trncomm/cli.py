@@ -19,7 +19,7 @@ from trncomm import _core, comparison, faults, machines, quantities, simulation
 from trncomm.errors import TrncommError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["main"]
 
@@ -333,22 +333,34 @@ def estimate(
 @_trncomm.command(name="machines")
 @click.argument("name", required=False)
 @click.option("--profile", help="Whose figures to follow where sources disagree.")
-def show_machines(*, name: str | None, profile: machines.Profile | None) -> int:
-    """List the machines, or the figures of the machine NAME with their sources, or what a machine file describes."""
+@click.option("--sources", is_flag=True, help="Say where each figure is from, and in what other profiles differ.")
+def show_machines(*, name: str | None, profile: machines.Profile | None, sources: bool) -> int:
+    """List the machines, or the figures of the machine NAME, or what a machine file describes."""
     if name is None:
-        found = [machines.machine(known) for known in machines.names()]
-        click.echo(tabulate([(known.name, known.summary) for known in found], tablefmt="plain"))
+        every = [machines.machine(known) for known in machines.names()]
+        click.echo(tabulate([(known.name, known.summary) for known in every], tablefmt="plain"))
         return 0
     if machines.is_file(name):
         click.echo(machines.build(name))
         return 0
-    click.echo(machines.machine(name).summary + "\n")
-    rows = [
-        (figure.name, str(figure), figure.label, figure.source) for figure in machines.figures(name, profile=profile)
-    ]
-    headers = ["figure", "value", "label", "source"]
-    click.echo(tabulate(rows, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[None, None, None, 70]))
+    found = machines.machine(name)
+    shown = machines.figures(name, profile=profile)
+    click.echo(found.summary + "\n")
+    _show_figures(shown, sources=sources)
+    for other, figures in found.profiles.items() if sources else ():
+        if differing := [figure for figure in figures if figure not in shown]:
+            click.echo(f"\nWith --profile {other}:\n")
+            _show_figures(differing, sources=True)
     return 0
+
+
+def _show_figures(figures: Sequence[machines.Figure], *, sources: bool) -> None:
+    """A line for each figure, and where it is from."""
+    columns = 4 if sources else 3
+    rows = [(figure.name, str(figure), figure.label, figure.source)[:columns] for figure in figures]
+    headers = ["figure", "value", "label", "source"][:columns]
+    widths = [None, None, None, 70][:columns]
+    click.echo(tabulate(rows, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths))
 
 
 @_trncomm.command(name="algorithms")
