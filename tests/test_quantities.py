@@ -94,6 +94,18 @@ def test_microscaled_types_travel_in_whole_blocks_with_their_scales() -> None:
     assert result.link_bytes.sum() == 3 * 61 * 17
 
 
+@pytest.mark.parametrize("collective", ["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast"])
+def test_every_collective_cuts_between_elements_of_the_type_that_is_chosen(collective: str) -> None:
+    """Five elements on two ranks: one has three of them and the other two, so links carry whole elements."""
+    pair = tc.Topology.ring(2, bandwidth="1GB/s", latency=0)
+    algorithm = "binomial" if collective == "broadcast" else "ring" if collective != "all_to_all" else "direct"
+    for name, block in {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1, "mxfp8": 33, "mxfp4": 17}.items():
+        result = tc.simulate(pair, collective, 5 * block, algorithm=algorithm, dtype=name, model="loggp")
+        assert result.size_bytes == 5 * block, name
+        assert result.link_bytes.sum() > 0
+        assert not (result.link_bytes % block).any(), name
+
+
 def test_a_table_counts_elements_and_not_blocks() -> None:
     ring = tc.Topology.ring(2, bandwidth="1GB/s", latency=0)
     table = tc.compare(ring, "all_gather", [33 * 4], algorithms=["ring"], dtype="mxfp8")

@@ -80,6 +80,19 @@ class Machine:
     """Its figures, by the source that they follow; the first is the default."""
     construct: Callable[[Values], _core.Topology]
     """Builds its links from the figures' values; costs at the chips, packets and fabric are added to them."""
+    cores: int = 1
+    """Cores of a chip: the most ranks that it can run."""
+
+    def check_ranks(self, values: Values) -> None:
+        """Refuse ranks a chip that its cores can't be divided into."""
+        allowed = [ranks for ranks in (1, 2, 4, 8) if ranks <= self.cores]
+        ranks = count("ranks_per_chip", values.get("ranks_per_chip", 1))
+        if ranks not in allowed:
+            nearest = min(allowed, key=lambda each: abs(each - ranks))
+            raise TopologyError(
+                f"ranks_per_chip of {self.name} must be {', '.join(map(str, allowed))}, as its {self.cores} cores are "
+                f"divided evenly, got {ranks}; the nearest is {nearest}"
+            )
 
 
 def hint(wanted: str, choices: Sequence[str]) -> str:

@@ -92,4 +92,5 @@ def build_preset(
             raise TopologyError(f"{key} must be a number, a text or numbers in a tuple, got {value!r}")
         values[key] = value
     found = machine(name)
+    found.check_ranks(values)
     return dress(found.construct(values), values).with_name(found.name)

@@ -320,24 +320,28 @@ MACHINES: Final = (
     Machine(
         name="trn1",
         summary="trn1.32xlarge: 16 Trainium1 chips, a 4 by 4 torus",
+        cores=2,
         profiles={"default": _trn1(48, 384)},
         construct=shapes.torus,
     ),
     Machine(
         name="trn1n",
         summary="trn1n.32xlarge: 16 Trainium1 chips, a 4 by 4 torus of twice the rate",
+        cores=2,
         profiles={"default": _trn1(96, 768)},
         construct=shapes.torus,
     ),
     Machine(
         name="trn2",
         summary="trn2.48xlarge: 16 Trainium2 chips, a 4 by 4 torus",
+        cores=8,
         profiles={"default": (_TRN2_SHAPE, _TRN2_BANDWIDTH, _HOP_OF_A_TORUS, *_TRN2_SETTINGS)},
         construct=shapes.torus,
     ),
     Machine(
         name="trn2-ultraserver",
         summary="Trn2 UltraServer: 64 Trainium2 chips, 4 instances joined as a 4 by 4 by 4 torus",
+        cores=8,
         profiles={
             "default": _TRN2_ULTRASERVER,
         },
@@ -346,18 +350,21 @@ MACHINES: Final = (
     Machine(
         name="trn3-ultraserver-gen1",
         summary="Trn3 Gen1 UltraServer: 64 Trainium3 chips, 2 racks of 16 pairs",
+        cores=8,
         profiles=_GEN1_PROFILES,
         construct=shapes.ultraserver,
     ),
     Machine(
         name="trn3-ultraserver",
         summary="Trn3 Gen2 UltraServer: 144 Trainium3 chips, 2 racks of 18 servers of 4 chips",
+        cores=8,
         profiles=_GEN2_PROFILES,
         construct=shapes.ultraserver,
     ),
     Machine(
         name="trn1-ultracluster",
         summary="trn1.32xlarge instances on an EFA network of leaves, spines and cores: 1,875 of them, 30,000 chips",
+        cores=2,
         profiles={
             "default": (
                 *_fabric(
@@ -382,6 +389,7 @@ MACHINES: Final = (
     Machine(
         name="trn1n-ultracluster",
         summary="trn1n.32xlarge instances on an EFA network of leaves, spines and cores: 1,875 of them, 30,000 chips",
+        cores=2,
         profiles={
             "default": (
                 *_fabric(
@@ -396,6 +404,7 @@ MACHINES: Final = (
     Machine(
         name="trn2-ultracluster",
         summary="trn2.48xlarge instances on an EFA network of leaves, spines and cores: 1,024 of them, 16,384 chips",
+        cores=8,
         profiles={
             "default": (
                 *_fabric(Figure("instances", 1024, "", "assumed", "no size is public"), _EFA_OF_TRN2),
@@ -410,6 +419,7 @@ MACHINES: Final = (
     Machine(
         name="trn2-ultraserver-cluster",
         summary="Trn2 UltraServers on an EFA network of leaves, spines and cores: 256 of them, 16,384 chips",
+        cores=8,
         profiles={
             "default": (
                 *_fabric(Figure("ultraservers", 256, "", "assumed", "no size is public"), _EFA_OF_TRN2),
@@ -421,6 +431,7 @@ MACHINES: Final = (
     Machine(
         name="rainier",
         summary="Project Rainier: 7,812 Trn2 UltraServers on an EFA network, about 500,000 Trainium2 chips",
+        cores=8,
         profiles={
             "default": (
                 *_fabric(
@@ -441,6 +452,7 @@ MACHINES: Final = (
     Machine(
         name="trn3-ultracluster-gen1",
         summary="Trn3 Gen1 UltraServers on an EFA network of leaves, spines and cores: 1,568 of them, 100,352 chips",
+        cores=8,
         profiles={
             profile: (
                 *_fabric(
@@ -456,6 +468,7 @@ MACHINES: Final = (
     Machine(
         name="trn3-ultracluster",
         summary="Trn3 Gen2 UltraServers on an EFA network of leaves, spines and cores: 700 of them, 100,800 chips",
+        cores=8,
         profiles={
             profile: (
                 *_fabric(
