@@ -233,6 +233,13 @@ def test_an_edge_without_a_rate_is_refused_by_name() -> None:
         tc.Topology.from_networkx(networkx.path_graph(3), latency=1)
 
 
+def test_what_is_no_graph_is_refused() -> None:
+    with pytest.raises(tc.TopologyError, match="graph must be a NetworkX graph, got 5"):
+        tc.Topology.from_networkx(5)  # type: ignore[arg-type]
+    with pytest.raises(tc.TopologyError, match="ranks must be at least 1"):
+        tc.Topology.from_networkx(networkx.Graph())
+
+
 ASTRA = "topology: [{}]\nnpus_count: [{}]\nbandwidth: [{}]\nlatency: [{}]\n"
 
 

@@ -21,6 +21,8 @@ def from_networkx(graph: Graph[Any], bandwidth: int | str | None, latency: int |
         >>> tc.Topology.from_networkx(networkx.petersen_graph(), bandwidth="64GB/s", latency="500ns")
         <Topology custom [10]: 10 ranks, 10 nodes, 30 links>
     """
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+        raise TopologyError(f"graph must be a NetworkX graph, got {graph!r}")
     ranks = [node for node, is_switch in graph.nodes(data="switch") if not is_switch]
     switches = [node for node, is_switch in graph.nodes(data="switch") if is_switch]
     numbers = {node: number for number, node in enumerate([*ranks, *switches])}
