@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from trncomm.errors import TopologyError
-from trncomm.machines import others, trainium
+from trncomm.machines import clusters, others, trainium
 from trncomm.machines.figures import hint
 from trncomm.machines.settings import dress
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build_preset", "figures", "machine", "names"]
 
-_MACHINES: Final[Mapping[str, Machine]] = {machine.name: machine for machine in (*trainium.MACHINES, *others.MACHINES)}
+_MACHINES: Final[Mapping[str, Machine]] = {
+    machine.name: machine for machine in (*trainium.MACHINES, *clusters.MACHINES, *others.MACHINES)
+}
 
 
 def names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The Trainium family, each figure with its source."""
+"""Trainium instances and UltraServers, each figure with its source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ from trncomm.machines.settings import settings
 if TYPE_CHECKING:
     from trncomm.machines.figures import Profile
 
-__all__ = ["MACHINES"]
+__all__ = [
+    "ARCH",
+    "GEN1_PROFILES",
+    "GEN2_PROFILES",
+    "HOP_OF_A_TORUS",
+    "MACHINES",
+    "TRN2_BANDWIDTH",
+    "TRN2_SETTINGS",
+    "TRN2_SHAPE",
+    "TRN2_ULTRASERVER",
+    "trn1",
+]
 
 _DMA: Final = Figure(
     "launch",
@@ -34,7 +45,7 @@ _WINDOW: Final = Figure(
 _PACKET: Final = Figure(
     "payload", 4096, "B", "assumed", "the links' packet is not public; 4 KiB is the DMA's own default unit"
 )
-_HOP_OF_A_TORUS: Final = Figure(
+HOP_OF_A_TORUS: Final = Figure(
     "latency",
     200,
     "ns",
@@ -79,7 +90,8 @@ _OF_TRN2: Final = _cores(8, 16, 368)
 _OF_TRN3: Final = _cores(8, 16, 528)
 
 
-def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
+def trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
+    """The figures of an instance whose links have that many GB/s each way, and whose chips the published sum."""
     return (
         Figure("shape", (4, 4), "", "published", "AWS Neuron SDK documentation, trn1-arch.rst: 16 chips, 2D torus"),
         Figure(
@@ -89,7 +101,7 @@ def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
             "derived",
             f"trn1-arch.rst: {published} GB/s a chip, taken as the sum of both directions over 4 neighbours, each way",
         ),
-        _HOP_OF_A_TORUS,
+        HOP_OF_A_TORUS,
         *_OF_TRN1,
         *settings(
             _DMA,
@@ -117,7 +129,7 @@ def _trn1(bandwidth: int, published: int) -> tuple[Figure, ...]:
     )
 
 
-_TRN2_SETTINGS: Final = (
+TRN2_SETTINGS: Final = (
     *_OF_TRN2,
     *settings(
         _DMA,
@@ -137,8 +149,8 @@ _TRN2_SETTINGS: Final = (
         fabric=_FORWARDS,
     ),
 )
-_TRN2_SHAPE: Final = Figure("shape", (4, 4), "", "published", "trn2-arch.rst: 16 chips an instance, 4 by 4 2D torus")
-_TRN2_BANDWIDTH: Final = Figure(
+TRN2_SHAPE: Final = Figure("shape", (4, 4), "", "published", "trn2-arch.rst: 16 chips an instance, 4 by 4 2D torus")
+TRN2_BANDWIDTH: Final = Figure(
     "bandwidth",
     128,
     "GB/s",
@@ -146,7 +158,7 @@ _TRN2_BANDWIDTH: Final = Figure(
     "trn2-arch.rst: 1,024 GB/s a chip within an instance; 4 neighbours, both directions counted",
 )
 
-_ARCH: Final = "AWS Neuron SDK documentation, trn3-arch.rst"
+ARCH: Final = "AWS Neuron SDK documentation, trn3-arch.rst"
 _ONE_WAY: Final = (
     "{arch}: {links} PCIe Gen6 x8 links a chip. Such a link carries 64 GB/s each way, so this is each way although the "
     "page says bidirectional; the page's 2,048 GiB/s and trainium3.rst's 2.56 TB/s a chip don't follow from its links"
@@ -181,7 +193,7 @@ _TRN3_SETTINGS: Final = settings(
         None,
         "TB/s",
         "published",
-        f"{_ARCH}: 4.9 TB/s a chip (trainium3_arch.rst: 4.7), reads and writes together; left out unless set, as "
+        f"{ARCH}: 4.9 TB/s a chip (trainium3_arch.rst: 4.7), reads and writes together; left out unless set, as "
         "links bind first: all of a chip's links busy both ways, every byte received being added, touch it at 2.1 "
         "TB/s (3.5 with the lane count)",
     ),
@@ -212,68 +224,23 @@ def _trn3(counts_: tuple[Figure, ...], server: Figure, rack: Figure, between: Fi
 
 
 _GEN2: Final = (
-    Figure("racks", 2, "", "published", _ARCH),
-    Figure("servers", 18, "", "published", f"{_ARCH}: 36 servers, 18 a rack"),
-    Figure("chips", 4, "", "published", _ARCH),
+    Figure("racks", 2, "", "published", ARCH),
+    Figure("servers", 18, "", "published", f"{ARCH}: 36 servers, 18 a rack"),
+    Figure("chips", 4, "", "published", ARCH),
 )
 _GEN1: Final = (
-    Figure("racks", 2, "", "derived", f"{_ARCH}: 4 servers of 16 chips, two behind each switch"),
+    Figure("racks", 2, "", "derived", f"{ARCH}: 4 servers of 16 chips, two behind each switch"),
     Figure("servers", 16, "", "derived", "SemiAnalysis (December 2025): 16 trays a rack; the maker draws no trays"),
     Figure("chips", 2, "", "derived", "SemiAnalysis (December 2025): 2 chips a tray"),
 )
 _GEN1_LINKS: Final = "no link counts of Gen1 are published by level; as Gen2's"
 
 
-def _fabric(number: Figure, bandwidth: Figure) -> tuple[Figure, ...]:
-    """The network between servers."""
-    return (
-        number,
-        Figure(
-            "pod",
-            None,
-            "",
-            "assumed",
-            f"{number.name} below one set of spines; not public. Unless set, the most up to 16 that fill all pods",
-        ),
-        Figure(
-            "rails",
-            None,
-            "",
-            "assumed",
-            "leaves of a pod, chips in equal places of all its servers sharing one; left out unless set: SemiAnalysis "
-            "(December 2024) describes switches at the top of racks and no rails",
-        ),
-        bandwidth,
-        Figure(
-            "fabric_latency",
-            6500,
-            "ns",
-            "assumed",
-            "with the launch and two switches in a pod, 15 µs from memory to memory, as collectives.rst gives for the "
-            "least packet on Trn2",
-        ),
-        Figure("switch_latency", 350, "ns", "assumed", "not public; a switch of such a network with its wires"),
-        Figure(
-            "oversubscription",
-            1,
-            "",
-            "derived",
-            "trn1-arch.rst: a non-blocking network; how many times less rate the links above leaves have than those "
-            "below",
-        ),
-    )
-
-
-def _efa(gigabytes: str, source: str) -> Figure:
-    return Figure("fabric_bandwidth", gigabytes, "GB/s", "derived", f"{source}; links above leaves are alike")
-
-
-_EFA_OF_TRN2: Final = _efa("25", "trn2-arch.rst: EFA of 3,200 Gb/s an instance of 16 chips, 200 Gb/s a chip")
-_TRN2_ULTRASERVER: Final = (
+TRN2_ULTRASERVER: Final = (
     Figure("instances", 4, "", "published", "trn2-arch.rst: 4 instances; equal coordinates form rings"),
-    _TRN2_SHAPE,
-    _TRN2_BANDWIDTH,
-    _HOP_OF_A_TORUS,
+    TRN2_SHAPE,
+    TRN2_BANDWIDTH,
+    HOP_OF_A_TORUS,
     Figure(
         "between_bandwidth",
         64,
@@ -282,16 +249,16 @@ _TRN2_ULTRASERVER: Final = (
         "trn2-arch.rst: 256 GB/s a chip between instances; 2 neighbours, both directions counted",
     ),
     Figure("between_latency", 200, "ns", "assumed", "as within an instance; cables are longer"),
-    *_TRN2_SETTINGS,
+    *TRN2_SETTINGS,
 )
 
 
-_GEN2_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
+GEN2_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
     "link-table": _trn3(
         _GEN2,
-        Figure("server_bandwidth", 256, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=4)),
-        Figure("rack_bandwidth", 320, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=5)),
-        Figure("between_bandwidth", 128, "GB/s", "published", _ONE_WAY.format(arch=_ARCH, links=2)),
+        Figure("server_bandwidth", 256, "GB/s", "published", _ONE_WAY.format(arch=ARCH, links=4)),
+        Figure("rack_bandwidth", 320, "GB/s", "published", _ONE_WAY.format(arch=ARCH, links=5)),
+        Figure("between_bandwidth", 128, "GB/s", "published", _ONE_WAY.format(arch=ARCH, links=2)),
     ),
     "lane-count": _trn3(
         _GEN2,
@@ -301,7 +268,7 @@ _GEN2_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
     ),
 }
 
-_GEN1_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
+GEN1_PROFILES: Final[dict[Profile, tuple[Figure, ...]]] = {
     "link-table": _trn3(
         _GEN1,
         Figure("server_bandwidth", 256, "GB/s", "assumed", _GEN1_LINKS),
@@ -321,21 +288,21 @@ MACHINES: Final = (
         name="trn1",
         summary="trn1.32xlarge: 16 Trainium1 chips, a 4 by 4 torus",
         cores=2,
-        profiles={"default": _trn1(48, 384)},
+        profiles={"default": trn1(48, 384)},
         construct=shapes.torus,
     ),
     Machine(
         name="trn1n",
         summary="trn1n.32xlarge: 16 Trainium1 chips, a 4 by 4 torus of twice the rate",
         cores=2,
-        profiles={"default": _trn1(96, 768)},
+        profiles={"default": trn1(96, 768)},
         construct=shapes.torus,
     ),
     Machine(
         name="trn2",
         summary="trn2.48xlarge: 16 Trainium2 chips, a 4 by 4 torus",
         cores=8,
-        profiles={"default": (_TRN2_SHAPE, _TRN2_BANDWIDTH, _HOP_OF_A_TORUS, *_TRN2_SETTINGS)},
+        profiles={"default": (TRN2_SHAPE, TRN2_BANDWIDTH, HOP_OF_A_TORUS, *TRN2_SETTINGS)},
         construct=shapes.torus,
     ),
     Machine(
@@ -343,7 +310,7 @@ MACHINES: Final = (
         summary="Trn2 UltraServer: 64 Trainium2 chips, 4 instances joined as a 4 by 4 by 4 torus",
         cores=8,
         profiles={
-            "default": _TRN2_ULTRASERVER,
+            "default": TRN2_ULTRASERVER,
         },
         construct=shapes.torus_of_instances,
     ),
@@ -351,140 +318,14 @@ MACHINES: Final = (
         name="trn3-ultraserver-gen1",
         summary="Trn3 Gen1 UltraServer: 64 Trainium3 chips, 2 racks of 16 pairs",
         cores=8,
-        profiles=_GEN1_PROFILES,
+        profiles=GEN1_PROFILES,
         construct=shapes.ultraserver,
     ),
     Machine(
         name="trn3-ultraserver",
         summary="Trn3 Gen2 UltraServer: 144 Trainium3 chips, 2 racks of 18 servers of 4 chips",
         cores=8,
-        profiles=_GEN2_PROFILES,
+        profiles=GEN2_PROFILES,
         construct=shapes.ultraserver,
-    ),
-    Machine(
-        name="trn1-ultracluster",
-        summary="trn1.32xlarge instances on an EFA network of leaves, spines and cores: 1,875 of them, 30,000 chips",
-        cores=2,
-        profiles={
-            "default": (
-                *_fabric(
-                    Figure(
-                        "instances",
-                        1875,
-                        "",
-                        "published",
-                        "trn1-arch.rst, as of its first release: over 30,000 chips; now over 100,000",
-                    ),
-                    _efa(
-                        "6.25",
-                        "trn1-arch.rst: EFA of 800 Gb/s an instance, 50 Gb/s a chip, though two chips share a card of "
-                        "100 Gb/s",
-                    ),
-                ),
-                *_trn1(48, 384),
-            )
-        },
-        construct=shapes.cluster(shapes.torus, "instances"),
-    ),
-    Machine(
-        name="trn1n-ultracluster",
-        summary="trn1n.32xlarge instances on an EFA network of leaves, spines and cores: 1,875 of them, 30,000 chips",
-        cores=2,
-        profiles={
-            "default": (
-                *_fabric(
-                    Figure("instances", 1875, "", "assumed", "as many as of trn1"),
-                    _efa("12.5", "trn1-arch.rst: EFA of 1,600 Gb/s an instance of 16 chips, 100 Gb/s a chip"),
-                ),
-                *_trn1(96, 768),
-            )
-        },
-        construct=shapes.cluster(shapes.torus, "instances"),
-    ),
-    Machine(
-        name="trn2-ultracluster",
-        summary="trn2.48xlarge instances on an EFA network of leaves, spines and cores: 1,024 of them, 16,384 chips",
-        cores=8,
-        profiles={
-            "default": (
-                *_fabric(Figure("instances", 1024, "", "assumed", "no size is public"), _EFA_OF_TRN2),
-                _TRN2_SHAPE,
-                _TRN2_BANDWIDTH,
-                _HOP_OF_A_TORUS,
-                *_TRN2_SETTINGS,
-            )
-        },
-        construct=shapes.cluster(shapes.torus, "instances"),
-    ),
-    Machine(
-        name="trn2-ultraserver-cluster",
-        summary="Trn2 UltraServers on an EFA network of leaves, spines and cores: 256 of them, 16,384 chips",
-        cores=8,
-        profiles={
-            "default": (
-                *_fabric(Figure("ultraservers", 256, "", "assumed", "no size is public"), _EFA_OF_TRN2),
-                *_TRN2_ULTRASERVER,
-            )
-        },
-        construct=shapes.cluster(shapes.torus_of_instances, "ultraservers"),
-    ),
-    Machine(
-        name="rainier",
-        summary="Project Rainier: 7,812 Trn2 UltraServers on an EFA network, about 500,000 Trainium2 chips",
-        cores=8,
-        profiles={
-            "default": (
-                *_fabric(
-                    Figure(
-                        "ultraservers",
-                        7812,
-                        "",
-                        "derived",
-                        "press, 2025: nearly 500,000 Trainium2 chips; 64 an UltraServer, 499,968 in all",
-                    ),
-                    _EFA_OF_TRN2,
-                ),
-                *_TRN2_ULTRASERVER,
-            )
-        },
-        construct=shapes.cluster(shapes.torus_of_instances, "ultraservers"),
-    ),
-    Machine(
-        name="trn3-ultracluster-gen1",
-        summary="Trn3 Gen1 UltraServers on an EFA network of leaves, spines and cores: 1,568 of them, 100,352 chips",
-        cores=8,
-        profiles={
-            profile: (
-                *_fabric(
-                    Figure("ultraservers", 1568, "", "assumed", "100,352 chips, about as many as of Gen2"),
-                    _efa("25", f"{_ARCH}: EFA of 12,800 Gb/s an UltraServer of 64 chips, 200 Gb/s a chip"),
-                ),
-                *figures,
-            )
-            for profile, figures in _GEN1_PROFILES.items()
-        },
-        construct=shapes.cluster(shapes.ultraserver, "ultraservers"),
-    ),
-    Machine(
-        name="trn3-ultracluster",
-        summary="Trn3 Gen2 UltraServers on an EFA network of leaves, spines and cores: 700 of them, 100,800 chips",
-        cores=8,
-        profiles={
-            profile: (
-                *_fabric(
-                    Figure(
-                        "ultraservers",
-                        700,
-                        "",
-                        "assumed",
-                        "100,800 chips; UltraCluster 3.0 is to have hundreds of thousands",
-                    ),
-                    _efa("25", f"{_ARCH}: EFA of 28,800 Gb/s an UltraServer of 144 chips, 200 Gb/s a chip"),
-                ),
-                *figures,
-            )
-            for profile, figures in _GEN2_PROFILES.items()
-        },
-        construct=shapes.cluster(shapes.ultraserver, "ultraservers"),
     ),
 )
