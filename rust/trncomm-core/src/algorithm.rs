@@ -19,6 +19,7 @@ mod groups;
 mod hamiltonian;
 mod hierarchical;
 mod hierarchical_all_to_all;
+mod hierarchical_tree;
 mod k_nomial;
 mod kangaring;
 mod levels;
@@ -40,6 +41,7 @@ mod recursive_multiplying;
 mod ring;
 mod scatter_all_gather;
 mod shift;
+mod sparbit;
 mod swing;
 mod swing_torus;
 mod tree;
@@ -69,6 +71,7 @@ pub const ALL: &[&Algorithm] = &[
     &bruck::BRUCK,
     &circulant::CIRCULANT,
     &pat::PAT,
+    &sparbit::SPARBIT,
     &swing::SWING,
     &bine::BINE,
     &neighbor_exchange::NEIGHBOR_EXCHANGE,
@@ -77,6 +80,7 @@ pub const ALL: &[&Algorithm] = &[
     &binary_tree::BINARY_TREE,
     &double_binary_tree::DOUBLE_BINARY_TREE,
     &scatter_all_gather::SCATTER_ALL_GATHER,
+    &hierarchical_tree::HIERARCHICAL_TREE,
     &dissemination::DISSEMINATION,
     &shift::SHIFT,
     &hierarchical::HIERARCHICAL,

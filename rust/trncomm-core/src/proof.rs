@@ -17,9 +17,12 @@
 mod boxes;
 mod buffers;
 mod clocks;
+mod steps;
 mod symmetric;
 mod translation;
 mod value;
+
+pub use steps::{StepMessage, steps};
 
 use buffers::Buffers;
 use value::{Contributions, Value, Weight};

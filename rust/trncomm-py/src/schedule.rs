@@ -13,7 +13,7 @@ use trncomm_core::{algorithm, proof, schedule};
 
 use crate::convert::ALGORITHM;
 use crate::detached::detached;
-use crate::errors::of_algorithm;
+use crate::errors::{of_algorithm, of_simulation};
 use crate::topology::Topology;
 
 /// What every rank does, in order: a small program that all ranks run, without sizes or times.
@@ -66,6 +66,26 @@ impl Schedule {
     #[getter]
     fn nbytes(&self) -> usize {
         self.core.footprint()
+    }
+
+    /// List the messages by step: (step, source, destination, chunks), in that order.
+    ///
+    /// The step of a message is the longest chain of messages that had to arrive before it was sent, from 0.
+    ///
+    /// Raises:
+    ///     ScheduleError: More than 2**22 instructions, or ranks that wait for ever.
+    ///
+    /// Examples:
+    ///     >>> import trncomm as tc
+    ///     >>> ring = tc.Topology.ring(3, bandwidth="64GB/s", latency="500ns")
+    ///     >>> tc.build(ring, "all_gather", "ring").steps()[:3]
+    ///     [(0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 0, 1)]
+    fn steps(&self) -> PyResult<Vec<(u32, u32, u32, u64)>> {
+        let found = proof::steps(&self.core).map_err(|error| of_simulation(&error.into()))?;
+        Ok(found
+            .into_iter()
+            .map(|message| (message.step, message.source, message.destination, message.chunks))
+            .collect())
     }
 
     fn __str__(&self) -> String {
