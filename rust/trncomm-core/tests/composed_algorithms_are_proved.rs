@@ -86,7 +86,7 @@ fn every_composed_algorithm_is_proved_over_every_shape() {
     }
     assert_eq!(
         count,
-        SHAPES.len() * (7 * 3 + 3) + 6 * 4,
+        SHAPES.len() * (7 * 3 + 3 + 4) + 6 * 4,
         "rdh and swing_torus fit six of the shapes"
     );
 }
