@@ -42,8 +42,8 @@ use crate::engine::network::{Advance, Due, MessageId, Network, Traffic};
 use crate::engine::queue::{Queue, Wheel};
 use crate::engine::resources::Resources;
 use crate::error::SimulationError;
-use crate::ids::{NodeId, RankId};
-use crate::topology::{Arbitration, Fabric, Forwarding, PacketFormat, Queueing, Topology};
+use crate::ids::{LinkId, NodeId, RankId};
+use crate::topology::{Arbitration, Fabric, Forwarding, PacketFormat, Policy, Queueing, Topology};
 use crate::units::{Bytes, Time};
 use own::{Own, Sending};
 use reserve::Worst;
@@ -115,6 +115,8 @@ struct Output {
     touched: bool,
     /// The slot of the node's own messages.
     own_slot: u32,
+    /// Whether nothing but those ever takes it, and they in their order.
+    is_own_alone: bool,
     /// How many packets in transit wait.
     waiting: u32,
     /// What starts here.
@@ -173,6 +175,22 @@ fn index(value: usize) -> u32 {
     u32::try_from(value).expect("resources, slots and packets stay below 2^32")
 }
 
+/// Whether a link carries only what starts at its node: one of a rank that has a single neighbour, through which no route
+/// passes, and whose memory is no resource that what it sends would come out of.
+fn starts_only(topology: &Topology, link: LinkId) -> bool {
+    let (node, neighbour) = (topology.source(link), topology.destination(link));
+    node.index() < topology.ranks()
+        && topology.endpoint().memory().is_none()
+        && topology
+            .out_links(node)
+            .iter()
+            .all(|&link| topology.destination(link) == neighbour)
+        && topology
+            .in_links(node)
+            .iter()
+            .all(|&link| topology.source(link) == neighbour)
+}
+
 impl<'t> Switched<'t> {
     /// An idle network with the topology's fabric, packet format and endpoint.
     ///
@@ -205,6 +223,8 @@ impl<'t> Switched<'t> {
             })
             .collect();
         let room = fabric.buffer().map_or(u64::MAX, Bytes::get);
+        let in_order = matches!(fabric.policy(), Policy::Fixed | Policy::FlowHash { .. })
+            && topology.endpoint().window().is_none();
         let output = |resource: usize| -> Result<Output, SimulationError> {
             Ok(Output {
                 free: Time::ZERO,
@@ -215,6 +235,7 @@ impl<'t> Switched<'t> {
                 held_since: None,
                 touched: false,
                 own_slot: slots[resource].0 - 1,
+                is_own_alone: in_order && resources.link(resource).is_some_and(|link| starts_only(topology, link)),
                 waiting: 0,
                 own: VecDeque::new(),
             })

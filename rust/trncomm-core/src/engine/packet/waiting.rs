@@ -55,7 +55,28 @@ pub(super) enum Queues {
         queues: Vec<VecDeque<Waiting>>,
     },
     /// One queue for each output and slot.
-    RoundRobin { outputs: Vec<Turns>, heads: Heads },
+    RoundRobin {
+        outputs: Vec<Turns>,
+        heads: Heads,
+        /// What is known of each packet that waits, by its number. A packet waits in one queue at a time, so the queues
+        /// are chains through this table, which stays as small as the pool of packets and in the processor's cache.
+        chain: Vec<Chained>,
+    },
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chained {
+    waiting: Waiting,
+    /// The packet behind it, unless it is the last.
+    behind: PacketId,
+}
+
+/// A queue that isn't empty.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line {
+    first: PacketId,
+    last: PacketId,
 }
 
 /// Whose turn it is at an output.
@@ -72,8 +93,37 @@ pub(super) struct Turns {
 /// The queue of each output and slot.
 #[derive(Debug)]
 pub(super) enum Heads {
-    Dense(Vec<VecDeque<Waiting>>),
-    Sparse(FxHashMap<(u32, u32), VecDeque<Waiting>>),
+    Dense(Vec<Option<Line>>),
+    Sparse(FxHashMap<(u32, u32), Line>),
+}
+
+impl Heads {
+    /// Those of a queue that isn't empty.
+    fn line(&self, output: usize, turns: &Turns, slot: u32) -> Line {
+        let line = match self {
+            Self::Dense(table) => table[turns.start + slot as usize],
+            Self::Sparse(map) => map.get(&(index(output), slot)).copied(),
+        };
+        line.expect("an occupied slot holds a packet")
+    }
+
+    fn set(&mut self, output: usize, turns: &Turns, slot: u32, line: Line) {
+        match self {
+            Self::Dense(table) => table[turns.start + slot as usize] = Some(line),
+            Self::Sparse(map) => {
+                map.insert((index(output), slot), line);
+            }
+        }
+    }
+
+    fn clear(&mut self, output: usize, turns: &Turns, slot: u32) {
+        match self {
+            Self::Dense(table) => table[turns.start + slot as usize] = None,
+            Self::Sparse(map) => {
+                map.remove(&(index(output), slot));
+            }
+        }
+    }
 }
 
 impl Queues {
@@ -100,11 +150,15 @@ impl Queues {
                     })
                     .collect();
                 let heads = if total <= DENSE {
-                    Heads::Dense(vec![VecDeque::new(); total])
+                    Heads::Dense(vec![None; total])
                 } else {
                     Heads::Sparse(FxHashMap::default())
                 };
-                Self::RoundRobin { outputs: turns, heads }
+                Self::RoundRobin {
+                    outputs: turns,
+                    heads,
+                    chain: Vec::new(),
+                }
             }
         }
     }
@@ -115,13 +169,25 @@ impl Queues {
             Self::FirstCome { channels, queues } => {
                 queues[output * *channels + usize::from(waiting.channel)].push_back(waiting);
             }
-            Self::RoundRobin { outputs, heads } => {
-                let turns = &mut outputs[output];
-                turns.occupied[waiting.slot as usize / 64] |= 1 << (waiting.slot % 64);
-                match heads {
-                    Heads::Dense(table) => table[turns.start + waiting.slot as usize].push_back(waiting),
-                    Heads::Sparse(map) => map.entry((index(output), waiting.slot)).or_default().push_back(waiting),
+            Self::RoundRobin { outputs, heads, chain } => {
+                let (turns, slot, packet) = (&mut outputs[output], waiting.slot, waiting.packet);
+                let chained = Chained {
+                    waiting,
+                    behind: packet,
+                };
+                if chain.len() <= packet as usize {
+                    chain.resize(packet as usize + 1, chained);
                 }
+                chain[packet as usize] = chained;
+                let first = if turns.is_occupied(slot) {
+                    let Line { first, last } = heads.line(output, turns, slot);
+                    chain[last as usize].behind = packet;
+                    first
+                } else {
+                    turns.occupied[slot as usize / 64] |= 1 << (slot % 64);
+                    packet
+                };
+                heads.set(output, turns, slot, Line { first, last: packet });
             }
         }
     }
@@ -154,10 +220,10 @@ impl Queues {
                     .min_by_key(|&(stamp, is_own, tie, _)| (stamp, is_own, tie))
                     .map(|(.., choice)| choice)
             }
-            Self::RoundRobin { outputs, heads } => {
+            Self::RoundRobin { outputs, heads, chain } => {
                 let turns = &outputs[output];
                 let own = own.filter(|own| own.is_ready);
-                match (turns.next_ready(output, heads, ready), own) {
+                match (turns.next_ready(output, heads, chain, ready), own) {
                     (Some(transit), Some(own)) if turns.distance(own.slot) < turns.distance(transit.slot) => {
                         Some(Choice::Own)
                     }
@@ -174,29 +240,17 @@ impl Queues {
             Self::FirstCome { channels, queues } => {
                 queues[output * *channels + usize::from(waiting.channel)].pop_front();
             }
-            Self::RoundRobin { outputs, heads } => {
-                let turns = &mut outputs[output];
-                let emptied = match heads {
-                    Heads::Dense(table) => {
-                        let queue = &mut table[turns.start + waiting.slot as usize];
-                        queue.pop_front();
-                        queue.is_empty()
-                    }
-                    Heads::Sparse(map) => {
-                        let key = (index(output), waiting.slot);
-                        let queue = map.get_mut(&key).expect("an occupied slot holds a packet");
-                        queue.pop_front();
-                        let empty = queue.is_empty();
-                        if empty {
-                            map.remove(&key);
-                        }
-                        empty
-                    }
-                };
-                if emptied {
-                    turns.occupied[waiting.slot as usize / 64] &= !(1 << (waiting.slot % 64));
+            Self::RoundRobin { outputs, heads, chain } => {
+                let (turns, slot) = (&mut outputs[output], waiting.slot);
+                let Line { first, last } = heads.line(output, turns, slot);
+                if first == last {
+                    heads.clear(output, turns, slot);
+                    turns.occupied[slot as usize / 64] &= !(1 << (slot % 64));
+                } else {
+                    let first = chain[first as usize].behind;
+                    heads.set(output, turns, slot, Line { first, last });
                 }
-                turns.last = waiting.slot;
+                turns.last = slot;
             }
         }
     }
@@ -213,24 +267,23 @@ impl Queues {
                 };
                 queues.iter().enumerate().flat_map(of).collect()
             }
-            Self::RoundRobin { outputs, heads } => match heads {
-                Heads::Dense(table) => (0..outputs.len())
-                    .flat_map(|output| {
-                        let start = outputs[output].start;
-                        let end = outputs.get(output + 1).map_or(table.len(), |next| next.start);
-                        table[start..end]
-                            .iter()
-                            .flatten()
-                            .map(move |&waiting| (output, waiting))
-                    })
-                    .collect(),
-                Heads::Sparse(map) => map
-                    .iter()
-                    .flat_map(|(&(output, _), queue)| queue.iter().map(move |&waiting| (output as usize, waiting)))
-                    .collect(),
-            },
+            Self::RoundRobin { outputs, heads, chain } => {
+                let of = |(output, turns): (usize, &Turns)| {
+                    let slots = (0..turns.slots()).filter(|&slot| turns.is_occupied(slot));
+                    let mut found = Vec::new();
+                    for slot in slots {
+                        let Line { mut first, last } = heads.line(output, turns, slot);
+                        found.push((output, chain[first as usize].waiting));
+                        while first != last {
+                            first = chain[first as usize].behind;
+                            found.push((output, chain[first as usize].waiting));
+                        }
+                    }
+                    found
+                };
+                outputs.iter().enumerate().flat_map(of).collect()
+            }
         };
-        // A map has no order of its own.
         found.sort_unstable_by_key(|(output, waiting)| (*output, waiting.stamp, waiting.tie, waiting.packet));
         found.into_iter()
     }
@@ -248,6 +301,10 @@ impl Turns {
         index(self.occupied.len() * 64)
     }
 
+    fn is_occupied(&self, slot: u32) -> bool {
+        self.occupied[slot as usize / 64] >> (slot % 64) & 1 == 1
+    }
+
     /// Steps from the slot that went last to this one, from 1 to the number of slots.
     fn distance(&self, slot: u32) -> u32 {
         let slots = self.slots();
@@ -255,14 +312,16 @@ impl Turns {
     }
 
     /// The first packet, in turn, that stands first in its queue and for which `ready` holds.
-    fn next_ready(&self, output: usize, heads: &Heads, ready: impl Fn(&Waiting) -> bool) -> Option<Waiting> {
+    fn next_ready(
+        &self,
+        output: usize,
+        heads: &Heads,
+        chain: &[Chained],
+        ready: impl Fn(&Waiting) -> bool,
+    ) -> Option<Waiting> {
         let mut slot = self.next(self.last)?;
         loop {
-            let front = match heads {
-                Heads::Dense(table) => table[self.start + slot as usize].front(),
-                Heads::Sparse(map) => map.get(&(index(output), slot)).and_then(VecDeque::front),
-            };
-            let front = front.expect("an occupied slot holds a packet");
+            let front = &chain[heads.line(output, self, slot).first as usize].waiting;
             if ready(front) {
                 return Some(*front);
             }
