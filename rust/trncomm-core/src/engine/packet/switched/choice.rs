@@ -43,6 +43,9 @@ impl Switched<'_> {
 
     /// Lets a resource take packets until it is busy or none can go.
     pub(super) fn choose(&mut self, output: usize) {
+        if self.outputs[output].is_own_alone {
+            return self.run_ahead(output);
+        }
         // A packet without bytes leaves it free for the next one.
         while self.outputs[output].free <= self.now {
             if !self.take_next(output) {
@@ -50,31 +53,47 @@ impl Switched<'_> {
             }
             self.let_go(output);
         }
-        if self.outputs[output].is_own_alone {
-            self.run_ahead(output);
-        }
         if self.outputs[output].has_more() {
             self.ask(output, self.outputs[output].free);
         }
     }
 
-    /// Starts what follows on a resource that nothing else can claim, at the times at which it will be free: one event
-    /// for several packets.
+    /// Starts what waits for a resource that nothing else can claim, at the times at which it will be free and have
+    /// room ahead: one event for several packets.
     ///
-    /// What starts there goes in the order in which it was posted. So a packet's time is known before it comes, as long as
-    /// there is room for it by credits that are due until then; credits that nobody knows of yet can only add to that.
+    /// What starts there goes in the order in which it was posted. Room that comes back takes the latency of the link
+    /// to be known of, so all that comes back within one latency from now is known already.
     fn run_ahead(&mut self, output: usize) {
-        let now = self.now;
+        let present = self.now;
+        let known = present + self.outputs[output].latency;
         for _ in 0..AHEAD {
             if self.outputs[output].own.is_empty() {
                 break;
             }
-            self.now = self.outputs[output].free;
-            if !self.take_next(output) {
-                break;
+            let free = self.outputs[output].free.max(present);
+            self.now = free;
+            while !self.take_next(output) {
+                let credit = self.credits[output].front().map(|&(at, ..)| at);
+                if let Some(at) = credit
+                    && at <= known
+                {
+                    self.now = at;
+                    continue;
+                }
+                self.now = present;
+                self.outputs[output].held_since.get_or_insert(free);
+                if let Some(at) = credit {
+                    self.ask(output, at.max(free));
+                }
+                return;
             }
+            let since = self.outputs[output].held_since.take().unwrap_or(free);
+            self.gauges.held(output, self.now - since);
         }
-        self.now = now;
+        self.now = present;
+        if self.outputs[output].has_more() {
+            self.ask(output, self.outputs[output].free);
+        }
     }
 
     /// Starts the next packet that has room ahead; false if none has.
