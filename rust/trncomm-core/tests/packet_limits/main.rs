@@ -8,6 +8,7 @@ mod common;
 mod deadlocks;
 mod drive;
 mod endpoints;
+mod events;
 mod faults;
 mod laws;
 mod numbers;

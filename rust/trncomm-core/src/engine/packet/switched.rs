@@ -21,6 +21,9 @@
 //! lists of times that are looked at when a link chooses; only a link that is held up for lack of room asks for an
 //! event when the next one is due.
 //!
+//! A link that nothing but its own node's messages can take, as that of a chip at a switch, needs no event for each
+//! packet: their order is known, and so is the room that comes back within a latency, so several start at once.
+//!
 //! It keeps what the model without limits ([`super::Packet`]) doesn't need: a record for every packet under way.
 
 mod choice;
@@ -175,8 +178,8 @@ fn index(value: usize) -> u32 {
     u32::try_from(value).expect("resources, slots and packets stay below 2^32")
 }
 
-/// Whether a link carries only what starts at its node: one of a rank that has a single neighbour, through which no route
-/// passes, and whose memory is no resource that what it sends would come out of.
+/// Whether a link carries only what starts at its node: that of a rank with a single neighbour, through which no route
+/// passes, and whose memory takes no time (else packets come to the link out of that).
 fn starts_only(topology: &Topology, link: LinkId) -> bool {
     let (node, neighbour) = (topology.source(link), topology.destination(link));
     node.index() < topology.ranks()
