@@ -23,6 +23,13 @@ def test_auto_follows_the_published_ranges_on_a_trn2(size: str, algorithm: str) 
     assert "chosen" in str(result)
 
 
+@pytest.mark.parametrize(("size", "algorithm"), [*zip(SIZES, ["mesh", "rdh", "kangaring"], strict=True)])
+def test_auto_takes_what_needs_several_ranks_a_chip_where_there_are(size: str, algorithm: str) -> None:
+    topology = tc.machines.trn2(ranks_per_chip=4)
+    result = tc.simulate(topology, "all_gather", size, algorithm="auto", model="flow")
+    assert result.algorithm == algorithm
+
+
 def test_auto_falls_back_to_the_ring_where_no_power_of_two_is() -> None:
     result = tc.simulate(tc.machines.trn3_ultraserver(), "all_gather", "8MiB", algorithm="auto", model="flow")
     assert result.algorithm == "ring"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from trncomm import _core
 from trncomm.errors import AlgorithmError, ArgumentError
-from trncomm.machines import trainium
+from trncomm.machines import clusters, trainium
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,13 +77,9 @@ class Rule:
 Wish: TypeAlias = "tuple[str, Mapping[str, str | Sequence[int]], str]"
 """An algorithm, its parameters, and what it stands for."""
 
-_TORI: Final = {"trn1", "trn1n", "trn2", "trn2-ultraserver"}
 _FALLBACK: Final[Wish] = ("ring", {}, "the ring, which Neuron falls back to")
-_WITHIN: Final[Mapping[str, tuple[Wish, ...]]] = {
-    "small": (("direct", {}, "mesh with one rank a chip"),),
-    "medium": (("rdh", {}, "RDH"),),
-    "large": (("multi_ring", {}, "with one rank a chip, rings on the cycles of the torus"),),
-}
+Band: TypeAlias = Literal["small", "medium", "large"]
+"""Sizes that a rule treats alike."""
 
 
 def reduction(name: str) -> str:
@@ -110,17 +106,18 @@ def rule(topology: _core.Topology, collective: str, size_bytes: int) -> Rule:
     """What Neuron's rules say of a collective of so many bytes on a Trainium preset.
 
     Within a scale-up domain Neuron publishes ranges of sizes: mesh, recursive doubling and halving (RDH), KangaRing,
-    with the ring for what these don't fit. The ranks of a preset are chips; with one rank a chip Neuron's mesh is the
-    direct exchange, and its KangaRing a ring on every cycle that the torus has. Between UltraServers it takes a
+    with the ring for what these don't fit. With one rank a chip its mesh is the direct exchange, and in the place of
+    KangaRing, which needs several, stands a ring on every cycle that a torus has. Between machines it takes a
     hierarchy, for which it publishes the order of algorithms but no sizes: those within a domain are taken.
 
     Raises:
         AlgorithmError: Not a Trainium preset.
     """
-    presets = tuple(machine.name for machine in trainium.MACHINES)
-    if topology.name not in presets:
+    alone, clustered = ({machine.name for machine in group.MACHINES} for group in (trainium, clusters))
+    if topology.name not in alone | clustered:
+        known_names = ", ".join(sorted(alone | clustered))
         raise AlgorithmError(
-            f"algorithm='auto' follows rules for Trainium machines ({', '.join(presets)}), not for {topology.name!r}; "
+            f"algorithm='auto' follows rules for Trainium machines ({known_names}), not for {topology.name!r}; "
             f"name an algorithm, or let 'best' try them"
         )
     if collective not in {"all_reduce", "reduce_scatter", "all_gather"}:
@@ -128,15 +125,16 @@ def rule(topology: _core.Topology, collective: str, size_bytes: int) -> Rule:
             (known.name, {}, "the first listed that serves") for known in _core.algorithms(collective)
         )
         return Rule(f"Neuron publishes no sizes for {collective}", first)
+    band: Band
     if size_bytes < _MESH_BELOW:
         band, text = "small", "below 1 MiB Neuron takes mesh"
     elif size_bytes <= _RDH_UP_TO:
         band, text = "medium", "from 1 to 56 MiB Neuron takes RDH, for powers of two"
     else:
         band, text = "large", "above 56 MiB Neuron takes KangaRing"
-    if topology.name != "trn3-ultracluster":
-        wishes = _WITHIN[band] if band != "large" or topology.name in _TORI else ()
-        return Rule(text, (*wishes, _FALLBACK))
+    if topology.name in alone:
+        return Rule(text, (*_within(band, topology), _FALLBACK))
+    # The first two extents of a cluster count machines.
     domain = prod(topology.shape[2:])
     outside = topology.ranks // domain
     binary = outside & (outside - 1) == 0
@@ -145,8 +143,23 @@ def rule(topology: _core.Topology, collective: str, size_bytes: int) -> Rule:
     hierarchy: Wish = (
         "hierarchical",
         {"levels": (domain,), "inner": inner, "outer": outer},
-        f"{inner} inside UltraServers, {outer} across",
+        f"{inner} inside each, {outer} across",
     )
-    return Rule(
-        f"{text}; several UltraServers make it a hierarchy, whose sizes aren't published", (hierarchy, _FALLBACK)
-    )
+    return Rule(f"{text}; several machines make it a hierarchy, whose sizes aren't published", (hierarchy, _FALLBACK))
+
+
+def _within(band: Band, topology: _core.Topology) -> tuple[Wish, ...]:
+    """What Neuron takes within a machine, by its own names."""
+    chip = {"levels": (topology.ranks_per_chip,)}
+    several = topology.ranks_per_chip > 1
+    match band:
+        case "small":
+            return (("mesh", chip, "mesh") if several else ("direct", {}, "mesh with one rank a chip"),)
+        case "medium":
+            return (("rdh", {}, "RDH"),)
+        case "large" if several:
+            return (("kangaring", chip, "KangaRing"),)
+        case "large" if {"x", "y"} <= set(topology.tiers):
+            return (("multi_ring", {}, "with one rank a chip, rings on the cycles of the torus"),)
+        case _:
+            return ()
