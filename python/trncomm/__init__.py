@@ -28,6 +28,7 @@ from trncomm._core import (
     verify,
 )
 from trncomm.accounting import Account, Item
+from trncomm.calibration import Calibration, Measurement, Residual, calibrate
 from trncomm.choice import Candidate, Choice
 from trncomm.comparison import compare
 from trncomm.errors import (
@@ -49,6 +50,7 @@ __all__ = [
     "AlgorithmError",
     "AlgorithmInfo",
     "ArgumentError",
+    "Calibration",
     "Candidate",
     "Choice",
     "Endpoint",
@@ -58,10 +60,12 @@ __all__ = [
     "Fault",
     "Item",
     "Latency",
+    "Measurement",
     "NoEffectWarning",
     "PacketFormat",
     "ParameterInfo",
     "Proof",
+    "Residual",
     "Result",
     "Schedule",
     "ScheduleError",
@@ -72,6 +76,7 @@ __all__ = [
     "TrncommError",
     "algorithms",
     "build",
+    "calibrate",
     "compare",
     "estimate",
     "faults",
