@@ -11,7 +11,7 @@ use trncomm_core::engine::{
 };
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::{Code, Layout, Schedule};
-use trncomm_core::topology::{Fabric, LinkSpec, Topology};
+use trncomm_core::topology::{Arbitration, Fabric, LinkSpec, Topology};
 use trncomm_core::units::{Bandwidth, Bytes, Time};
 
 use crate::processor::ProcessorTime;
@@ -90,21 +90,22 @@ pub fn packet(criterion: &mut Criterion<ProcessorTime>) {
             );
         }
     }
-    // Buffers of 16 packets: back-pressure by credits.
+    // Buffers of 16 packets: back-pressure by credits. The channels are those that the shape needs at most.
     let fabric = Fabric::default()
         .with_buffer(Bytes::new(64 << 10))
-        .with_virtual_channels(NonZeroU8::MIN);
-    let bounded = switch().with_fabric(fabric);
-    let schedule = schedule(&bounded, Collective::AllToAll, "direct");
-    measure(
-        &mut group,
-        "all_to_all direct on switch, buffers of 64 KiB",
-        packet_hops,
-        || {
-            let network = Switched::new(&bounded).expect("a network");
-            run_on(&bounded, &schedule, SIZE, network)
-        },
-    );
+        .with_virtual_channels(NonZeroU8::MAX)
+        .with_arbitration(Arbitration::RoundRobin);
+    for (shape, topology) in [("switch", switch()), ("ultraserver", ultraserver())] {
+        let bounded = topology.with_fabric(fabric);
+        for name in ["direct", "pairwise"] {
+            let schedule = schedule(&bounded, Collective::AllToAll, name);
+            let what = format!("all_to_all {name} on {shape}, buffers of 64 KiB, in turn");
+            measure(&mut group, &what, packet_hops, || {
+                let network = Switched::new(&bounded).expect("a network");
+                run_on(&bounded, &schedule, SIZE, network)
+            });
+        }
+    }
     group.finish();
 }
 
