@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -35,3 +38,13 @@ def test_any_argument_of_the_command_gets_an_exit_code(option: str, text: str) -
 def test_absurd_names_of_algorithms_are_refused(names: list[str]) -> None:
     with pytest.raises(tc.AlgorithmError):
         tc.build(tc.machines.trn1(), "all_reduce", names[0])
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
+def test_a_full_disk_is_said_in_a_line() -> None:
+    arguments = [sys.executable, "-m", "trncomm", "run", "--machine", "trn1", "-b", "1K"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -52,6 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
         # The reader has seen enough (`| head`); what is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _FAILURE
+    except OSError as error:
+        # A full disk, say. What is still buffered would fail again when the process ends.
+        _complain(f"can't write or read: {error}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+        return _FAILURE
     return code if isinstance(code, int) else 0
 
 
