@@ -7,5 +7,5 @@ mod fold;
 mod group;
 mod images;
 
-pub use fold::{Fold, fold};
+pub use fold::{Fold, Stopped, fold};
 pub use images::Kind;

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use trncomm_core::collective::Collective;
 use trncomm_core::engine::{Control, Model, Options, Outcome, Untracked, simulate};
+use trncomm_core::error::SimulationError;
 use trncomm_core::ids::RankId;
 use trncomm_core::schedule::Schedule;
 use trncomm_core::topology::{Endpoint, Fault, Leaves, Topology};
@@ -175,4 +176,21 @@ fn large_shapes_fold_and_their_runs_are_the_whole_runs() {
             );
         }
     }
+}
+
+#[test]
+fn the_search_for_symmetry_ends_when_told_to() {
+    let ring = Topology::ring(12, link(100_000_000_000, 500)).expect("a ring");
+    let schedule = build(&ring, Collective::AllReduce, "ring", 0);
+    let mut asked = 0;
+    let outcome = simulate(&ring, &schedule, Bytes::new(120), 1, Model::Flow, &mut |progress| {
+        asked += 1;
+        assert_eq!((progress.done, progress.time), (0, Time::ZERO));
+        Control::Stop
+    });
+    assert!(
+        matches!(outcome, Err(SimulationError::Interrupted { events: 0, time_ps: 0 })),
+        "{outcome:?}"
+    );
+    assert_eq!(asked, 1);
 }

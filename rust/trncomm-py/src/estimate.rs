@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use trncomm_core::engine::{self, Limits, Model, Options};
 
 use crate::convert::ARGUMENT;
+use crate::detached::detached;
 use crate::errors::of_simulation;
 use crate::schedule::Schedule;
 use crate::topology::Topology;
@@ -116,10 +117,10 @@ pub fn estimate(
     let model = Model::from_name(model).map_err(|error| of_simulation(&error))?;
     let (network, program) = (Arc::clone(&topology.get().core), Arc::clone(&schedule.get().core));
     let options = Options::from(model).with_fold(fold);
-    let core = py.detach(|| engine::estimate(&network, &program, size, element, options));
-    Ok(Estimate {
-        core: core.map_err(|error| of_simulation(&error))?,
-    })
+    let core = detached(py, None, move |control| {
+        engine::estimate(&network, &program, size, element, options, control)
+    })?;
+    Ok(Estimate { core })
 }
 
 /// What a run may cost: as told, or all memory that is free and any time.

@@ -9,10 +9,10 @@ use super::machine::{Control, Outcome, Progress, Shortcuts, run, run_with};
 use super::memory::{Memory, Untracked};
 use super::packet::{Packet, Switched};
 use crate::error::SimulationError;
-use crate::quotient::{Fold, Kind, fold};
+use crate::quotient::{Fold, Kind, Stopped, fold};
 use crate::schedule::{Code, Layout, Schedule};
 use crate::topology::Topology;
-use crate::units::Bytes;
+use crate::units::{Bytes, Time};
 
 /// A network model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,13 +106,28 @@ impl Options {
 
 impl Options {
     /// The fold that a run takes, if there is one and it may.
-    fn fold(self, topology: &Topology, code: &Code<'_>) -> Option<Fold> {
+    fn fold(
+        self,
+        topology: &Topology,
+        code: &Code<'_>,
+        control: &mut dyn FnMut(Progress) -> Control,
+    ) -> Result<Option<Fold>, SimulationError> {
         let kind = match self.model {
             Model::Flow => Kind::Shares,
             Model::Packet if Packet::serves(topology) => Kind::Serves,
-            Model::LogGp | Model::Packet => return None,
+            Model::LogGp | Model::Packet => return Ok(None),
         };
-        self.fold.then(|| fold(topology, code, kind)).flatten()
+        if !self.fold {
+            return Ok(None);
+        }
+        let nothing_yet = Progress {
+            done: 0,
+            total: code.instructions(),
+            time: Time::ZERO,
+        };
+        let mut goes_on = || control(nothing_yet) == Control::Continue;
+        fold(topology, code, kind, &mut goes_on)
+            .map_err(|Stopped| SimulationError::Interrupted { events: 0, time_ps: 0 })
     }
 }
 
@@ -134,7 +149,7 @@ pub fn simulate(
         let estimate = Estimate::of(topology, &code, model, fold);
         estimate.check(limits, || instead(&code, options, &estimate))
     };
-    if let Some(fold) = options.fold(topology, &code) {
+    if let Some(fold) = options.fold(topology, &code, control)? {
         check(Some(&fold))?;
         let shortcuts = Shortcuts {
             fold: Some(&fold),
@@ -157,10 +172,11 @@ pub fn estimate(
     size: Bytes,
     element: u64,
     options: impl Into<Options>,
+    control: &mut dyn FnMut(Progress) -> Control,
 ) -> Result<Estimate, SimulationError> {
     let options = options.into();
     let code = prepare(topology, schedule, size, element)?;
-    let fold = options.fold(topology, &code);
+    let fold = options.fold(topology, &code, control)?;
     Ok(Estimate::of(topology, &code, options.model, fold.as_ref()))
 }
 

@@ -50,11 +50,20 @@ pub struct Fold {
 
 /// The fold by the largest group that the topology, its faults and the schedule are found to respect, if there is one
 /// that leaves fewer ranks.
-pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
+///
+/// Asks `goes_on` now and then; an error means that it said no.
+pub fn fold(
+    topology: &Topology,
+    code: &Code<'_>,
+    kind: Kind,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Fold>, Stopped> {
     if code.schedule().ranks() != topology.ranks() || topology.ranks() < 2 || depends_on_numbers(topology) {
-        return None;
+        return Ok(None);
     }
-    let extents = numbering(topology, code)?;
+    let Some(extents) = numbering(topology, code) else {
+        return Ok(None);
+    };
     let mut axes: Vec<Axis> = extents.iter().map(|&extent| Axis::still(extent)).collect();
     let mut routes: Option<Routes<'_>> = None;
     let mut images: Vec<Vec<u32>> = Vec::new();
@@ -63,6 +72,9 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
         for axis in candidates(extents[number], kind) {
             let mut tried = axes.clone();
             tried[number] = axis;
+            if !goes_on() {
+                return Err(Stopped);
+            }
             let group = Group::new(tried.clone());
             let moves: Vec<u32> = group.generators(number).collect();
             let respected = moves.iter().all(|&by| {
@@ -74,7 +86,10 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
             }
             let routes = match &routes {
                 Some(routes) => routes,
-                None => routes.insert(Routes::new(topology, &Group::whole(&extents))?),
+                None => match Routes::new(topology, &Group::whole(&extents)) {
+                    Some(all) => routes.insert(all),
+                    None => return Ok(None),
+                },
             };
             let images_by = |by| routes.images(kind, |rank| group.moved(rank, number, by));
             let Some(more) = moves.into_iter().map(images_by).collect::<Option<Vec<_>>>() else {
@@ -89,8 +104,12 @@ pub fn fold(topology: &Topology, code: &Code<'_>, kind: Kind) -> Option<Fold> {
             images.truncate(known);
         }
     }
-    found
+    Ok(found)
 }
+
+/// The search was told not to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
 
 /// Whether a rank's number, and not its place alone, has a say in what happens.
 fn depends_on_numbers(topology: &Topology) -> bool {
