@@ -8,7 +8,7 @@ use common::{build, cases};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use trncomm_core::collective::{Collective, Goal};
-use trncomm_core::engine::{Control, Model, Outcome, Untracked, simulate};
+use trncomm_core::engine::{Control, Model, Options, Outcome, Untracked, simulate};
 use trncomm_core::error::{ScheduleError, SimulationError};
 use trncomm_core::proof::verify;
 use trncomm_core::result::SimulationResult;
@@ -424,7 +424,8 @@ fn a_run_of_few_instants_can_be_interrupted() {
     let schedule = build(&topology, Collective::AllReduce, "ring", 0);
     let mut asked = 0;
     let size = Bytes::new(8 * 4096 * (1 << 15));
-    simulate(&topology, &schedule, size, 1, Model::Packet, &mut |_| {
+    let each_event = Options::from(Model::Packet).with_fold(false).with_leap(false);
+    simulate(&topology, &schedule, size, 1, each_event, &mut |_| {
         asked += 1;
         Control::Continue
     })
