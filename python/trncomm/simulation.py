@@ -28,9 +28,6 @@ Parameter: TypeAlias = "int | str | Sequence[int]"
 
 Progress: TypeAlias = "Callable[[float, int], None]"
 """Called now and then with the share done, from 0 to 1, and the simulated time in picoseconds."""
-
-_SCREENED: Final = 1024
-"""The most ranks at which candidates are first timed by "loggp", which doesn't fold."""
 _MOVES_ONLY: Final = {"all_gather", "all_to_all", "broadcast", "gather", "scatter", "barrier", "send_recv", "permute"}
 
 
@@ -202,33 +199,16 @@ def _by_rule(runner: _Runner, model: Model, *, verify: bool) -> _core.Result:
 
 
 def _best(runner: _Runner, names: list[str], model: Model, *, verify: bool) -> _core.Result:
-    """Run the candidates and take the fastest.
-
-    Those that are slower than the fastest so far even where only a rank's own ports contend are not run in full.
-    """
+    """Run the candidates and take the fastest; of those that take equally long, the first named."""
     passed: list[Candidate] = []
-    schedules: list[tuple[int, _core.Schedule]] = []
+    tried: list[tuple[int, str, _core.Result]] = []
     for name in dict.fromkeys(names):
         try:
-            schedule = runner.build(name)
-            least = runner.run(schedule, "loggp").time_ps if runner.topology.ranks <= _SCREENED else 0
+            result = runner.run(runner.build(name), model)
         except (AlgorithmError, SimulationError) as error:
             passed.append(Candidate(name, None, str(error)))
         else:
-            schedules.append((least, schedule))
-    schedules.sort(key=lambda pair: pair[0])
-    tried: list[tuple[int, str, _core.Result]] = []
-    for least, schedule in schedules:
-        if tried and least > min(time_ps for time_ps, _, _ in tried):
-            note = f"takes {least:,} ps even where only a rank's own ports contend"
-            passed.append(Candidate(schedule.algorithm, None, note))
-            continue
-        try:
-            result = runner.run(schedule, model)
-        except SimulationError as error:
-            passed.append(Candidate(schedule.algorithm, None, str(error)))
-        else:
-            tried.append((result.time_ps, schedule.algorithm, result))
+            tried.append((result.time_ps, result.algorithm, result))
     if not tried:
         reasons = "; ".join(f"{candidate.algorithm}: {candidate.note}" for candidate in passed) or "none is known"
         raise AlgorithmError(f"no algorithm for {runner.collective} serves {runner.topology.name}; {reasons}")
